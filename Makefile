@@ -1,0 +1,52 @@
+# Each target works alone on a fresh machine: it makes the virtual environment, installs, builds and runs.
+#   make demo    play the game of the paper with every learner: a table and a figure
+#   make test    lint, then the whole suite compiled and uncompiled
+#   make lint    style, types, the direction of imports
+#   make bench   speed, as ratios within one run
+#   make docs    the documentation, to docs/_build/html
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+HAVE_CC := $(shell command -v $(CC))
+
+.PHONY: demo test lint build bench docs dist clean
+demo: build
+	$(BIN)/python examples/drifting_target.py
+
+test: lint build
+ifneq ($(HAVE_CC),)
+	$(BIN)/python -m pytest
+endif
+	WANE_PURE=1 PYTHONPATH=src $(BIN)/python -m pytest
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports
+
+bench: build
+	$(BIN)/python benchmarks/speed.py
+
+docs: $(VENV)/ready
+	PYTHONPATH=src $(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
+
+dist: $(VENV)/ready
+	$(BIN)/python -m build
+
+# Compiled lives in the environment, never in src/: nothing can shadow a .py that was edited.
+# Other settings, or other files than last time, start from nothing; an edit recompiles what depends on it.
+FILES := build/files-$(shell find src -name '*.py' -o -name '*.pxd' | LC_ALL=C sort | cksum | cut -d' ' -f1)
+build: $(VENV)/ready $(FILES)
+	WANE_REQUIRE_COMPILED=$(HAVE_CC) $(BIN)/pip install -q --no-deps --no-build-isolation .
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -e .[dev]
+	touch $@
+
+$(FILES): setup.py pyproject.toml
+	rm -rf build && mkdir build && touch $@
+
+clean:
+	rm -rf build dist docs/_build $(VENV)

@@ -1,0 +1,117 @@
+"""Checks at the boundary: clean data, or an error that says what was given, what is wanted and what to do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+LARGEST = 1e300  # an entry of a vector: its norm then fits a float in any dimension below 1e16
+EXTREME = 1e150  # hyperparameters lie within [1/EXTREME, EXTREME], so that products of two of them are finite
+
+
+def number(name: str, value: Any) -> float:
+    """A finite float from any real scalar."""
+    if type(value) is not float:
+        value = scalar(name, value)
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value!r}: drop or clean this round")
+    return value
+
+
+def scalar(name: str, value: Any) -> float:
+    """A float from any real scalar, not from text and not from an array with axes."""
+    if isinstance(value, (str, bytes, complex)) or getattr(value, "ndim", 0) != 0:
+        raise TypeError(f"{name} must be one real number, got {described(value)}")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be one real number, got {described(value)}") from None
+
+
+def discount_factor(value: Any, name: str = "discount") -> float:
+    """A discount: finite and not negative."""
+    if type(value) is not float:
+        value = scalar(name, value)
+    if not 0.0 <= value < math.inf:
+        raise ValueError(f"{name} must be a finite number >= 0 (0 restarts, 1 forgets nothing), got {value!r}")
+    return value
+
+
+def positive(name: str, value: Any) -> float:
+    """A positive hyperparameter."""
+    value = scalar(name, value)
+    if not 1.0 / EXTREME <= value <= EXTREME:
+        raise ValueError(f"{name} must be a number in [{1.0 / EXTREME:g}, {EXTREME:g}], got {value!r}")
+    return value
+
+
+def dimension(value: Any) -> int:
+    """A number of coordinates."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"dim must be a whole number, or None for a learner on the line, got {described(value)}")
+    if value.__index__() < 1:
+        raise ValueError(f"dim must be at least 1, got {value!r}")
+    return value.__index__()
+
+
+def vector(name: str, value: Any, size: int) -> np.ndarray:
+    """A contiguous float64 vector of that many entries, each of at most 1e300; it may share the memory of ``value``."""
+    array = real_array(name, value)
+    if array.shape != (size,):
+        raise ValueError(f"{name} must have shape ({size},), got {array.shape}")
+    if not (array.max() <= LARGEST and array.min() >= -LARGEST):  # false for NaN too
+        raise ValueError(
+            f"{name} must be finite, with entries up to {LARGEST:g}, got {array}: drop or clean this round"
+        )
+    return array
+
+
+def rows(name: str, values: Any, width: int | None) -> np.ndarray:
+    """A contiguous float64 array, (T,) or (T, width), finite; an error names the first bad round."""
+    array = real_array(name, values)
+    if array.size == 0:
+        array = array.reshape((0,) if width is None else (0, width))
+    wanted = "(rounds,)" if width is None else f"(rounds, {width})"
+    if array.ndim != (1 if width is None else 2) or array.shape[1:] != (() if width is None else (width,)):
+        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+    limit = np.finfo(float).max if width is None else LARGEST
+    if array.size and not (array.max() <= limit and array.min() >= -limit):  # false for NaN too
+        good = np.abs(array) <= limit
+        t = int(np.argmin(good if width is None else good.all(axis=1)))
+        what = "finite" if width is None else f"finite, with entries up to {LARGEST:g}"
+        raise ValueError(f"{name}[{t}] must be {what}, got {array[t]}: drop or clean round {t}; nothing was learned")
+    return array
+
+
+def discount_factors(values: Any, rounds: int) -> np.ndarray:
+    """One discount a round, from a number or an array."""
+    array = real_array("discounts", values)
+    if array.ndim == 0:
+        array = np.full(rounds, array)
+    if array.shape != (rounds,):
+        raise ValueError(f"discounts must be one number or have shape ({rounds},), one a round, got {array.shape}")
+    if rounds and not (array.min() >= 0.0 and array.max() < math.inf):
+        t = int(np.argmin((array >= 0.0) & (array < math.inf)))
+        raise ValueError(f"discounts[{t}] must be a finite number >= 0, got {array[t]}; nothing was learned")
+    return array
+
+
+def real_array(name: str, values: Any) -> np.ndarray:
+    """A contiguous float64 array of real numbers; it may share the memory of ``values``."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be an array of numbers, got {described(values)}: rows differ in length"
+        ) from None
+    if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" and array.size == 0):
+        raise TypeError(f"{name} must hold real numbers, got {described(values)} of type {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.float64) if array.ndim else np.array(array, dtype=np.float64)
+
+
+def described(value: Any) -> str:
+    """A value in an error message, cut short."""
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"

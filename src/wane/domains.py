@@ -1,0 +1,287 @@
+# cython: boundscheck=False, wraparound=False
+"""Closed convex sets to play in: each projects a point to its nearest member.
+
+Anything with a method ``project(x) -> array`` is a domain for the learners; the ones here also compile, know their
+diameter and can be saved with a learner's state.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described, positive, real_array, scalar
+from wane.vectors import copy, distance, dot, norm
+
+__all__ = ["Ball", "Box", "Custom", "Domain", "HalfSpace", "Nonnegative", "Simplex"]
+
+
+class Domain:
+    """A closed convex set; what the domains of this module share.
+
+    A domain of your own need not be a subclass: any object with ``project(x) -> array`` will do.
+
+    >>> Ball(2.0).project([3.0, 4.0])
+    array([1.2, 1.6])
+    >>> [0.5, 0.5] in Ball(), Ball().diameter
+    (True, 2.0)
+    """
+
+    parameters = ()  # type: tuple[str, ...]  # the arguments of __init__, kept under the same names
+
+    def project(self, point: Any) -> Any:
+        """The member nearest to ``point``: a float for a float, an array for an array."""
+        x = real_array("point", point)
+        if not np.isfinite(x).all():
+            raise ValueError(f"point must be finite, got {described(point)}")
+        flat = np.array(x, ndmin=1)
+        self.check(flat.shape)
+        self._project(flat.data)
+        return float(flat[0]) if x.ndim == 0 else flat
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """An error when points of this shape do not belong to the space of the set."""
+        if len(shape) != 1 or self.size not in (None, shape[0]):
+            wanted = "(dim,)" if self.size is None else f"({self.size},)"
+            raise ValueError(f"{self!r} holds points of shape {wanted}, got {shape}")
+
+    def __contains__(self, point: Any) -> bool:
+        """Whether the projection leaves the point where it is, up to rounding."""
+        x = np.asarray(point, dtype=float)
+        return bool(np.linalg.norm(self.project(x) - x) <= 1e-9 * (1.0 + np.linalg.norm(x)))
+
+    @property
+    def size(self) -> int | None:
+        """The number of coordinates; None when the set exists in every dimension."""
+        return None
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance between two members."""
+        return math.inf
+
+    def _project(self, x: Any) -> None:
+        project_in_python(self, x)
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle by the arguments."""
+        return type(self), tuple(plain(getattr(self, name)) for name in self.parameters)
+
+    def __repr__(self) -> str:
+        """The call that makes it."""
+        inside = ", ".join(f"{name}={plain(getattr(self, name))!r}" for name in self.parameters)
+        return f"{type(self).__name__}({inside})"
+
+
+class Ball(Domain):
+    """The points at most ``radius`` away from ``center`` (the origin by default)."""
+
+    parameters = ("radius", "center")
+
+    def __init__(self, radius: float = 1.0, center: Any = None) -> None:
+        """A Euclidean ball."""
+        self.radius = positive("radius", radius)
+        self.center = None if center is None else points("center", center)
+        self.middle: Any = np.zeros(0).data if center is None else self.center.data  # type: ignore[union-attr]
+
+    @property
+    def size(self) -> int | None:
+        """The number of coordinates, where a center gives it."""
+        return None if self.center is None else len(self.center)
+
+    @property
+    def diameter(self) -> float:
+        """Twice the radius."""
+        return 2.0 * self.radius
+
+    def _project(self, x: Any) -> None:
+        if self.middle.shape[0] == 0:
+            r = norm(x)
+            if r > self.radius:
+                for i in range(x.shape[0]):
+                    x[i] *= self.radius / r
+        else:
+            r = distance(x, self.middle)
+            if r > self.radius:
+                for i in range(x.shape[0]):
+                    x[i] = self.middle[i] + (x[i] - self.middle[i]) * (self.radius / r)
+
+
+class Box(Domain):
+    """The points with ``lower <= x <= upper`` in every coordinate; infinite limits are allowed.
+
+    >>> Box(0.0, [1.0, math.inf]).project([3.0, 4.0])
+    array([1., 4.])
+    """
+
+    parameters = ("lower", "upper")
+
+    def __init__(self, lower: Any, upper: Any) -> None:
+        """Limits are numbers, or arrays with one a coordinate."""
+        a = limits("lower", lower)
+        b = limits("upper", upper)
+        if a.ndim and b.ndim and a.shape != b.shape:
+            raise ValueError(f"lower and upper must have the same length, got {a.shape} and {b.shape}")
+        if not ((a <= b) & (a < math.inf) & (b > -math.inf)).all():
+            raise ValueError(f"lower must not exceed upper, got lower={described(lower)}, upper={described(upper)}")
+        self.lower = a if a.ndim else float(a)
+        self.upper = b if b.ndim else float(b)
+        wide = np.broadcast_arrays(np.atleast_1d(a), np.atleast_1d(b))
+        self.low: Any = np.array(wide[0]).data
+        self.high = np.array(wide[1]).data
+        self.everywhere = a.ndim == b.ndim == 0
+
+    @property
+    def size(self) -> int | None:
+        """The number of coordinates, where the limits give it."""
+        return None if self.everywhere else self.low.shape[0]
+
+    @property
+    def diameter(self) -> float:
+        """The length of the diagonal; infinite for scalar limits, which do not say the dimension."""
+        if self.everywhere:
+            return math.inf
+        return float(np.linalg.norm(np.asarray(self.high) - np.asarray(self.low)))
+
+    def _project(self, x: Any) -> None:
+        for i in range(x.shape[0]):
+            low = self.low[0 if self.everywhere else i]
+            high = self.high[0 if self.everywhere else i]
+            if x[i] < low:
+                x[i] = low
+            elif x[i] > high:
+                x[i] = high
+
+
+class Nonnegative(Domain):
+    """The points with no negative coordinate."""
+
+    def _project(self, x: Any) -> None:
+        for i in range(x.shape[0]):
+            if x[i] < 0.0:
+                x[i] = 0.0
+
+
+class HalfSpace(Domain):
+    """The points with ``<normal, x> <= offset``.
+
+    >>> HalfSpace([1.0, 1.0], 1.0).project([1.0, 1.0])
+    array([0.5, 0.5])
+    """
+
+    parameters = ("normal", "offset")
+
+    def __init__(self, normal: Any, offset: float = 0.0) -> None:
+        """A normal of any length but zero."""
+        self.normal = points("normal", normal)
+        self.offset = scalar("offset", offset)
+        length = norm(self.normal)
+        if length == 0.0 or not math.isfinite(self.offset):
+            raise ValueError(f"normal must not be zero and offset must be finite, got {self!r}")
+        self.unit = (self.normal / length).data
+        self.reach = self.offset / length
+
+    @property
+    def size(self) -> int | None:
+        """The number of coordinates of the normal."""
+        return len(self.normal)
+
+    def _project(self, x: Any) -> None:
+        beyond = dot(self.unit, x) - self.reach
+        if beyond > 0.0:
+            for i in range(x.shape[0]):
+                x[i] -= beyond * self.unit[i]
+
+
+class Simplex(Domain):
+    """The points without negative coordinates that sum to ``total``.
+
+    >>> Simplex().project([0.2, 0.9, -3.0])
+    array([0.15, 0.85, 0.  ])
+    """
+
+    parameters = ("total",)
+
+    def __init__(self, total: float = 1.0) -> None:
+        """The probability simplex, or a multiple of it."""
+        self.total = positive("total", total)
+
+    @property
+    def diameter(self) -> float:
+        """The distance between two corners."""
+        return math.sqrt(2.0) * self.total
+
+    def _project(self, x: Any) -> None:
+        top = x[0]
+        for i in range(x.shape[0]):
+            if x[i] > top:
+                top = x[i]
+        for i in range(x.shape[0]):  # moving all by the same amount changes nothing but the rounding
+            x[i] -= top
+        threshold = -2.0 * self.total
+        count = 0.0
+        while True:  # Michelot: the mean excess of those above the threshold is the next threshold
+            total = 0.0
+            above = 0.0
+            for i in range(x.shape[0]):
+                if x[i] > threshold:
+                    total += x[i]
+                    above += 1.0
+            if above == count:
+                break
+            count = above
+            threshold = (total - self.total) / above
+        for i in range(x.shape[0]):
+            x[i] = x[i] - threshold if x[i] > threshold else 0.0
+
+
+class Custom(Domain):
+    """A user's object with a method ``project(x) -> array``, as a domain."""
+
+    parameters = ("object",)
+
+    def __init__(self, object: Any) -> None:
+        """Any object with ``project``."""
+        if not callable(getattr(object, "project", None)):
+            raise TypeError(f"a domain needs a method project(x) -> array, got {described(object)}")
+        self.object = object
+
+
+def project_in_python(domain: Any, x: Any) -> None:
+    """The projection of a user's object, checked before it is taken."""
+    if not isinstance(domain, Custom):
+        raise NotImplementedError(f"{type(domain).__name__} must define _project")
+    point = np.array(x, dtype=float)
+    moved = domain.object.project(point.copy())
+    moved = real_array("a projection", moved).reshape(-1)
+    if moved.shape != point.shape or not np.isfinite(moved).all():
+        raise ValueError(f"project must return {point.shape[0]} finite numbers, got {described(moved)} from {domain!r}")
+    copy(moved.data, x)
+
+
+def as_domain(domain: Any) -> Domain:
+    """A domain as it is; any other object with ``project`` as a ``Custom`` domain."""
+    return domain if isinstance(domain, Domain) else Custom(domain)
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, the rest as it is."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def points(name: str, value: Any) -> np.ndarray:
+    """A finite vector of its own memory."""
+    array = np.array(real_array(name, value))
+    if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be a vector of finite numbers, got {described(value)}")
+    return array
+
+
+def limits(name: str, value: Any) -> np.ndarray:
+    """Numbers that may be infinite."""
+    array = real_array(name, value)
+    if array.ndim > 1 or array.size == 0 or np.isnan(array).any():
+        raise ValueError(f"{name} must be a number or a vector without NaN, got {described(value)}")
+    return array

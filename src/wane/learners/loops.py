@@ -1,0 +1,54 @@
+"""Batches: the round-by-round loop over arrays, without the GIL when compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+try:
+    import cython
+except ImportError:
+    from wane import _cython as cython
+
+from wane.checks import discount_factors, rows
+from wane.learners import state
+from wane.learners.base import Learner
+
+
+def run(learner: Learner, gradients: Any, discounts: Any) -> np.ndarray:
+    """The prediction before each gradient; an error names its round and leaves the learner as it was."""
+    gradients = rows("gradients", gradients, learner.dim)
+    rounds = len(gradients)
+    discounts = discount_factors(learner.discount if discounts is None else discounts, rounds)
+    predictions = np.empty_like(gradients)
+    before = state.snapshot(learner)
+    played = np.zeros(1)
+    play_all = play_on_the_line if learner.dim is None else play_in_space
+    try:
+        play_all(learner, gradients.reshape(-1).data, discounts.data, predictions.reshape(-1).data, played.data)
+    except BaseException as error:
+        state.put_back(learner, before)
+        if error.args and isinstance(error.args[0], str):
+            error.args = (f"in round {int(played[0])}: {error.args[0]}", *error.args[1:])
+        raise
+    return predictions
+
+
+def play_on_the_line(learner, gradients, discounts, predictions, played):
+    """All rounds of a learner that plays floats."""
+    with cython.nogil:
+        for t in range(gradients.shape[0]):
+            played[0] = t
+            predictions[t] = learner._predict()
+            learner._update(gradients[t], discounts[t])
+
+
+def play_in_space(learner, gradients, discounts, predictions, played):
+    """All rounds of a learner that plays vectors."""
+    n = learner.n
+    with cython.nogil:
+        for t in range(discounts.shape[0]):
+            played[0] = t
+            learner._point(predictions[t * n : (t + 1) * n])
+            learner._learn(gradients[t * n : (t + 1) * n], discounts[t])

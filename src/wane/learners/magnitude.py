@@ -1,0 +1,84 @@
+"""Algorithm 1: the discounted magnitude learner on [0, inf), based on FTRL with an erfi potential.
+
+With discount 1 it is Algorithm 2 (Zhang, Yang, Cutkosky, Paschalidis 2024), which Algorithm 1 rescales.
+
+Differences from the paper:
+
+1. The state is s/h and v/h^2 beside h itself, and h is a number that cannot under- or overflow (``Scale``): rounds
+   without a gradient change nothing but h, gradients of any size are exact, and the power of two invariance holds bit
+   for bit.
+2. The prediction saturates at 1e150 * epsilon (``rule.CAP``).
+3. A discount of 0, which the paper only mentions, forgets everything and keeps the new gradient's size as the hint.
+"""
+
+from __future__ import annotations
+
+from wane.checks import positive
+from wane.learners.base import Learner
+from wane.learners.rule import erfi_rule
+from wane.learners.scale import Scale
+
+
+class MagnitudeLearner(Learner):
+    r"""The paper's learner on [0, inf): no learning rate, no bound on the gradients, no bound on the comparator.
+
+    With the discounted sum s, variance v and Lipschitz constant h of the (clipped) gradients so far, it plays
+
+    .. math::
+        x = \max\Bigl(0,\; \varepsilon\,\mathrm{erfi}\Bigl(\frac{s}{2\sqrt{E}}\Bigr)
+            - \frac{\varepsilon h}{\sqrt{E}} \exp\Bigl(\frac{s^2}{4E}\Bigr)\Bigr),
+        \qquad E = v + 2hs + 16h^2.
+
+    Its discounted regret against u is of the order of u sqrt(V log(u/epsilon)) (``theory.base_bound``), for all u at
+    once.
+
+    Args:
+        epsilon: a guess of the scale of the answer, not a rate: a wrong guess costs a logarithm.
+        discount: the default discount; 1 never forgets (Algorithm 2).
+
+    >>> learner = MagnitudeLearner(epsilon=1.0, discount=0.99)
+    >>> x = learner.run([-1.0] * 50)     # "more", fifty times
+    >>> x[0], round(float(x[20]), 3), round(float(x[49]), 3)
+    (0.0, 0.807, 7.165)
+
+    Reference: Algorithm 1 and Theorem "base" of Zhang, Bombara, Yang (2024).
+    """
+
+    parameters = ("epsilon", "discount")
+    memory = ("h", "a", "b", "x")
+
+    def __init__(self, epsilon: float = 1.0, discount: float = 1.0) -> None:
+        """Line 1: nothing seen."""
+        super().__init__(discount)
+        self.epsilon = positive("epsilon", epsilon)
+        self.h = Scale()
+        self.a = 0.0  # s / h
+        self.b = 0.0  # v / h^2
+        self.x = 0.0  # the unprojected prediction
+
+    @property
+    def statistics(self) -> tuple[float, float, float]:
+        """The paper's (v, s, h), as floats: they may under- or overflow where the learner itself does not."""
+        h = self.h.value
+        return self.b * h * h, self.a * h, h
+
+    def _predict(self) -> float:
+        return self.x if self.x > 0.0 else 0.0  # line 4
+
+    def _update(self, gradient: float, discount: float) -> None:
+        self._ingest(gradient, abs(gradient), 0, discount)
+
+    def _ingest(self, gradient: float, size: float, exponent: int, discount: float) -> None:
+        """Lines 6-8 and 3, in units of the new h, for a gradient and size times 2^(512 exponent).
+
+        ``size`` is |g|, or the norm of the vector that g comes from (Algorithm 3).
+        """
+        r = self.h.grow(
+            discount, size, exponent
+        )  # line 6: h_{t+1} = max(lambda h_t, |g|), and r = lambda h_t / h_{t+1}
+        c = r * self.h.divide(gradient, exponent)  # line 6: the clipped gradient, over h_{t+1}
+        if c > 0.0 and self.x < 0.0:  # line 7: already below the domain, and sent further down
+            c = 0.0
+        self.b = r * r * self.b + c * c  # line 8
+        self.a = r * self.a - c
+        self.x = self.epsilon * erfi_rule(self.a, self.b)  # line 3; while h = 0 it is negative, which projects to 0

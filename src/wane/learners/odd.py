@@ -1,0 +1,52 @@
+"""The odd magnitude learner: Algorithm 1 on the whole line, by symmetry.
+
+The rule of Algorithm 1 is applied to abs(s), and the prediction takes the sign of s. There is no domain, hence no
+line 7. This learner is not in the paper (its own signed learner is Algorithm 3 in one dimension); sums of odd
+learners over a grid of discounts build on it. No regret bound is claimed for it here.
+"""
+
+from __future__ import annotations
+
+from wane.checks import positive
+from wane.learners.base import Learner
+from wane.learners.rule import erfi_rule
+from wane.learners.scale import Scale
+
+
+class OddMagnitudeLearner(Learner):
+    r"""A signed learner on the line: sign(s) times the prediction of Algorithm 1 at (v, abs(s), h).
+
+    .. math::
+        x = \mathrm{sign}(s)\, \max\bigl(0, \varepsilon\, \mathrm{rule}(v, |s|, h)\bigr)
+
+    Args:
+        epsilon: a guess of the scale of the answer.
+        discount: the default discount.
+
+    >>> up, down = OddMagnitudeLearner(), OddMagnitudeLearner()
+    >>> (up.run([-1.0] * 30) == -down.run([1.0] * 30)).all()
+    True
+    """
+
+    parameters = ("epsilon", "discount")
+    memory = ("h", "a", "b")
+
+    def __init__(self, epsilon: float = 1.0, discount: float = 1.0) -> None:
+        """Nothing seen."""
+        super().__init__(discount)
+        self.epsilon = positive("epsilon", epsilon)
+        self.h = Scale()
+        self.a = 0.0  # s / h
+        self.b = 0.0  # v / h^2
+
+    def _predict(self) -> float:
+        x = self.epsilon * erfi_rule(abs(self.a), self.b)
+        if x <= 0.0:
+            return 0.0
+        return x if self.a > 0.0 else -x
+
+    def _update(self, gradient: float, discount: float) -> None:
+        r = self.h.grow(discount, abs(gradient))
+        c = r * self.h.divide(gradient)  # clipped as in Algorithm 1, line 6
+        self.b = r * r * self.b + c * c
+        self.a = r * self.a - c

@@ -1,0 +1,44 @@
+"""The prediction rule of Algorithms 1 and 2, Eq. (discounted_prediction_rule), in units where it cannot fail.
+
+With a = s/h, b = v/h^2, E = b + 2a + 16 and z = a / (2 sqrt E) the paper's rule is
+
+    prediction / epsilon = erfi(z) - exp(z^2) / sqrt(E) = exp(z^2) (Dawson(z) - 1 / sqrt(E)),
+
+and the second form has no difference of two infinities.
+"""
+
+import math
+
+from wane.special import dawson
+
+CAP = 1e150  # a prediction never exceeds CAP * epsilon: beyond it floats would soon end, and no comparator lies there
+STEEP = 400.0  # exp(400) is 5e173: past it every prediction is above the cap
+
+
+def erfi_rule(a: float, b: float) -> float:
+    """The unprojected prediction over epsilon, from a = s/h >= 0 and b = v/h^2; at most 1e150.
+
+    >>> erfi_rule(0.0, 0.0)
+    -0.25
+    >>> erfi_rule(100.0, 100.0)
+    2049.87...
+    """
+    root = math.sqrt(b + 2.0 * a + 16.0)
+    z = 0.5 * a / root
+    if z * z > STEEP:
+        return CAP
+    return min(math.exp(z * z) * (dawson(z) - 1.0 / root), CAP)
+
+
+def simple_erfi_rule(a: float, b: float) -> float:
+    """erfi(s / (2 sqrt v)) from a = s/h and b = v/h^2: the rule of Algorithm 5, within +-1e150, and 0 where v = 0.
+
+    >>> simple_erfi_rule(2.0, 1.0)
+    1.4626517459071815
+    """
+    if b == 0.0:
+        return 0.0
+    z = 0.5 * a / math.sqrt(b)
+    if z * z > STEEP:
+        return CAP if z > 0.0 else -CAP
+    return min(max(math.exp(z * z) * dawson(z), -CAP), CAP)

@@ -1,0 +1,42 @@
+"""Where a learner starts: a point of its domain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wane.checks import number, vector
+from wane.domains import Domain
+from wane.learners.base import Learner
+
+
+def given_point(name: str, point: Any, learner: Learner) -> np.ndarray:
+    """A point of the learner's space as a vector: from a number on the line, from an array in R^d."""
+    return np.array([number(name, point)] if learner.dim is None else vector(name, point, learner.n))
+
+
+def starting_point(name: str, point: Any, learner: Learner, domain: Domain | None) -> np.ndarray:
+    """The point given, which must lie in the domain; by default the member nearest to 0."""
+    if domain is not None:
+        domain.check((learner.n,))
+    if point is None:
+        zero = np.zeros(learner.n)
+        return zero if domain is None else domain.project(zero)
+    x = given_point(name, point, learner)
+    if domain is not None and x not in domain:
+        raise ValueError(
+            f"{name} must lie in the domain {domain!r}, got {point!r}: the nearest point of it is {domain.project(x)}"
+        )
+    return x
+
+
+def known_diameter(diameter: Any, domain: Domain | None, learner: Learner) -> Any:
+    """The diameter given, or else that of a bounded domain."""
+    if diameter is None and domain is not None and np.isfinite(domain.diameter):
+        return domain.diameter
+    if diameter is None:
+        raise ValueError(
+            f"{type(learner).__name__} needs diameter=..., the size of the region to play in, or a bounded domain"
+        )
+    return diameter

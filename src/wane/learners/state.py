@@ -1,0 +1,204 @@
+"""The state of a learner as plain data, and back: JSON-able, versioned, checked when it is read."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described
+from wane.domains import Custom, Domain
+from wane.learners.scale import Scale
+
+FORMAT = 1  # of state_dict; raised when a reader of the older format would go wrong
+DOMAINS = {cls.__name__: cls for cls in Domain.__subclasses__() if cls is not Custom}
+
+
+def state_dict(learner: Any) -> dict[str, Any]:
+    """Class, arguments and memory."""
+    return {
+        "format": FORMAT,
+        "class": name_of(type(learner)),
+        "parameters": {k: encode(getattr(learner, k)) for k in learner.parameters},
+        "memory": memory(learner),
+    }
+
+
+def rebuild(cls: type, state: Any, objects: dict[str, Any]) -> Any:
+    """A learner of that class from its state, taking from ``objects`` what it needs."""
+    if not isinstance(state, dict) or not {"format", "class", "parameters", "memory"} <= state.keys():
+        raise ValueError(f"state must be what state_dict() gave, got {described(state)}")
+    if state["format"] != FORMAT:
+        raise ValueError(
+            f"state has format {state['format']!r}, this version of wane reads format {FORMAT}: upgrade wane"
+        )
+    if state["class"] != name_of(cls):
+        raise ValueError(f"state is of class {state['class']!r}, not of {name_of(cls)!r}")
+    arguments = {k: objects.pop(k) if k in objects else decode(v, k, objects) for k, v in state["parameters"].items()}
+    return remade(cls, arguments, state["memory"])
+
+
+def remade(cls: type, arguments: dict[str, Any], memory: dict[str, Any]) -> Any:
+    """A learner from its arguments and its memory."""
+    learner = cls(**arguments)
+    restore(learner, memory)
+    return learner
+
+
+def memory(learner: Any) -> dict[str, Any]:
+    """What the next round needs, copied to plain data."""
+    return {k: pack(getattr(learner, k)) for k in learner.memory}
+
+
+def restore(learner: Any, memory: Any) -> None:
+    """Put the memory back; errors leave a learner that must not be used, so callers drop it."""
+    if not isinstance(memory, dict) or memory.keys() != set(learner.memory):
+        raise ValueError(
+            f"the memory of {type(learner).__name__} must hold {list(learner.memory)}, got {described(memory)}"
+        )
+    for k, value in memory.items():
+        unpack(learner, k, value)
+
+
+def pack(value: Any) -> Any:
+    """One piece of memory as plain data."""
+    if isinstance(value, Scale):
+        return [value.mantissa, value.exponent]
+    if hasattr(value, "memory"):
+        return memory(value)
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    return np.asarray(value).tolist()
+
+
+def unpack(learner: Any, name: str, value: Any) -> None:
+    """One piece of memory from plain data, in the kind that the new learner has."""
+    current = getattr(learner, name)
+    if hasattr(current, "memory"):
+        restore(current, value)
+        return
+    wanted = np.shape(pack(current))
+    if not numeric(value) or np.shape(value) != wanted:
+        raise ValueError(
+            f"{name} in the memory of {type(learner).__name__} must be finite, of shape {wanted}, got {value}"
+        )
+    if isinstance(current, Scale):
+        current.mantissa, current.exponent = float(value[0]), int(value[1])
+    elif isinstance(current, (bool, int, float)):
+        setattr(learner, name, type(current)(value))
+    else:
+        array = np.array(value, dtype=float)
+        setattr(learner, name, array if isinstance(current, np.ndarray) else array.data)
+
+
+def numeric(value: Any) -> bool:
+    """Finite numbers only."""
+    if isinstance(value, list):
+        return all(numeric(v) for v in value)
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def snapshot(learner: Any) -> Any:
+    """The memory of a learner and of the learners it was made of."""
+    return copy.deepcopy(memory(learner)), [snapshot(inner) for inner in learners_in(learner)]
+
+
+def put_back(learner: Any, taken: Any) -> None:
+    """The learner as it was when the snapshot was taken."""
+    restore(learner, taken[0])
+    for inner, its in zip(learners_in(learner), taken[1], strict=True):
+        put_back(inner, its)
+
+
+def learners_in(learner: Any) -> list[Any]:
+    """The learners among the arguments."""
+    return [v for v in (getattr(learner, k) for k in learner.parameters) if hasattr(v, "state_dict")]
+
+
+def encode(value: Any) -> Any:
+    """An argument as plain data."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [encode(v) for v in value]
+    if hasattr(value, "state_dict"):
+        return {"learner": value.state_dict()}
+    if type(value).__name__ in DOMAINS and isinstance(value, Domain):
+        return {"domain": type(value).__name__, "parameters": {k: encode(getattr(value, k)) for k in value.parameters}}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return encode(value.tolist())
+    value = value.object if isinstance(value, Custom) else value
+    return {"object": getattr(value, "__qualname__", type(value).__qualname__)}
+
+
+def decode(value: Any, name: str, objects: dict[str, Any]) -> Any:
+    """An argument from plain data."""
+    if isinstance(value, list):
+        return [decode(v, name, objects) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "float" in value:
+        return float(value["float"])
+    if "learner" in value:
+        return rebuild(class_of(value["learner"]), value["learner"], objects)
+    if "domain" in value:
+        if value["domain"] not in DOMAINS:
+            raise ValueError(f"unknown domain {value['domain']!r}: known are {', '.join(sorted(DOMAINS))}")
+        return DOMAINS[value["domain"]](**{k: decode(v, k, objects) for k, v in value["parameters"].items()})
+    raise TypeError(
+        f"{name} was {value.get('object')!r}, which plain data cannot hold: give it again, load(state, {name}=...)"
+    )
+
+
+def load(state: dict[str, Any], **objects: Any) -> Any:
+    """The learner whose ``state_dict`` this is.
+
+    A learner of your own is found once the module that defines it is imported. ``objects`` are arguments that plain
+    data cannot hold, such as a function or a domain of your own, by name.
+
+    >>> from wane.learners import MagnitudeLearner
+    >>> learner = MagnitudeLearner(epsilon=2.0)
+    >>> learner.update(-1.0)
+    >>> load(learner.state_dict())
+    MagnitudeLearner(epsilon=2.0, discount=1.0)
+    """
+    learner = rebuild(class_of(state), state, objects)
+    if objects:
+        raise TypeError(f"{type(learner).__name__} has no parameter {', '.join(sorted(objects))} to be given again")
+    return learner
+
+
+def class_of(state: Any) -> type:
+    """The class that a state names."""
+    from wane.learners.base import Learner
+
+    name = state.get("class") if isinstance(state, dict) else None
+    for cls in subclasses(Learner):
+        if name_of(cls) == name:
+            return cls
+    raise ValueError(
+        f"no learner is called {name!r}: state must be what state_dict() gave, and the module that defines a learner "
+        "of your own must be imported first"
+    )
+
+
+def subclasses(cls: type) -> list[type]:
+    """Every class below this one."""
+    below: list[type] = cls.__subclasses__()
+    return [s for direct in below for s in (direct, *subclasses(direct))]
+
+
+def name_of(cls: type) -> str:
+    """The name in a state: bare for the learners of this package, with the module for others."""
+    return cls.__name__ if cls.__module__.startswith("wane.") else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def short(value: Any) -> str:
+    """A value in a repr, long arrays cut."""
+    if isinstance(value, (list, np.ndarray)):
+        return np.array2string(np.asarray(value), separator=", ", threshold=8, edgeitems=2)
+    return repr(value)

@@ -1,0 +1,62 @@
+"""Discounted online learning on paper: regret, statistics, bounds, adversaries and the game itself.
+
+Reference: Zhang, Bombara, Yang, "Discounted Adaptive Online Learning: Towards Better Regularization".
+`discounts[t]` (t from 0) arrives with round t and ages everything before it (the paper's lambda_{t-1}).
+"""
+
+from wane.theory.adversary import RandomSigns
+from wane.theory.bounds import (
+    adagrad_bound,
+    base_bound,
+    base_undiscounted_bound,
+    constant_ogd_bound,
+    lower_bound,
+    main_bound,
+    ogd_bound,
+)
+from wane.theory.drift import DriftingTarget, best_fixed
+from wane.theory.game import play
+from wane.theory.losses import Absolute, Linear, Quadratic
+from wane.theory.potential import potential, prediction_rule
+from wane.theory.record import Record
+from wane.theory.regret import (
+    IntervalRegret,
+    discounted_regret,
+    discounted_regret_path,
+    dynamic_regret,
+    strongly_adaptive_regret,
+    weighted_average_loss,
+    weighted_average_loss_bound,
+    weights,
+)
+from wane.theory.statistics import Statistics, statistics
+
+__all__ = [
+    "Absolute",
+    "DriftingTarget",
+    "IntervalRegret",
+    "Linear",
+    "Quadratic",
+    "RandomSigns",
+    "Record",
+    "Statistics",
+    "adagrad_bound",
+    "base_bound",
+    "base_undiscounted_bound",
+    "best_fixed",
+    "constant_ogd_bound",
+    "discounted_regret",
+    "discounted_regret_path",
+    "dynamic_regret",
+    "lower_bound",
+    "main_bound",
+    "ogd_bound",
+    "play",
+    "potential",
+    "prediction_rule",
+    "statistics",
+    "strongly_adaptive_regret",
+    "weighted_average_loss",
+    "weighted_average_loss_bound",
+    "weights",
+]

@@ -1,0 +1,89 @@
+"""Checks made once, at the boundary: what was given, what was wanted, what to do."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def as_array(name: str, values: ArrayLike, dimensions: tuple[int, ...]) -> FloatArray:
+    """Return a float64 copy of `values`, finite and with an allowed number of dimensions."""
+    a = np.asarray(values)
+    if a.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {a.dtype}; wanted real numbers: convert it to float first")
+    if a.ndim not in dimensions:
+        wanted = " or ".join(str(n) for n in dimensions)
+        raise ValueError(f"{name} has shape {a.shape}; wanted {wanted} dimension(s): reshape it")
+    a = a.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(a))
+    if bad.size:
+        raise ValueError(f"{name} holds {a.flat[bad[0]]} at flat index {bad[0]}; wanted finite numbers: drop or fix it")
+    return a
+
+
+def as_discounts(discounts: ArrayLike, rounds: int | None) -> FloatArray:
+    """Return one nonnegative discount per round; a number is broadcast to `rounds`."""
+    d = as_array("discounts", discounts, (0, 1))
+    bad = np.flatnonzero(d < 0)
+    if bad.size:
+        raise ValueError(
+            f"discounts holds {d.flat[bad[0]]} at index {bad[0]}; wanted numbers >= 0: use 0 for a hard restart"
+        )
+    if d.ndim == 0:
+        if rounds is None:
+            raise ValueError("discounts is one number and rounds is not given: pass rounds, or one discount per round")
+        return np.full(rounds, float(d))
+    if rounds is not None and len(d) != rounds:
+        raise ValueError(f"discounts has length {len(d)} for {rounds} rounds; wanted one number, or one per round")
+    return d
+
+
+def as_number(name: str, value: float, *, minimum: float = 0.0, strict: bool = False) -> float:
+    """Return `value` as a finite float that is at least (strictly: above) `minimum`."""
+    x = float(as_array(name, value, (0,)))
+    if x < minimum or (strict and x == minimum):
+        raise ValueError(f"{name} is {x}; wanted a number {'>' if strict else '>='} {minimum:g}")
+    return x
+
+
+def as_rounds(name: str, value: int, maximum: int | None = None) -> int:
+    """Return `value` as an integer in [1, maximum]."""
+    try:
+        n = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; wanted a whole number of rounds: pass an int") from None
+    if n < 1 or (maximum is not None and n > maximum):
+        raise ValueError(f"{name} is {n}; wanted 1 <= {name}" + (f" <= {maximum}" if maximum is not None else ""))
+    return n
+
+
+def as_point(name: str, value: ArrayLike) -> float | FloatArray:
+    """Return a float for a number and a float64 vector for a one-dimensional array."""
+    a = as_array(name, value, (0, 1))
+    return float(a) if a.ndim == 0 else a
+
+
+def same_length(**series: FloatArray) -> int:
+    """Return the common length of the named series."""
+    lengths = {name: len(values) for name, values in series.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"lengths differ: {lengths}; wanted one entry per round in each: cut them to the same rounds")
+    return next(iter(lengths.values()))
+
+
+def norms(a: FloatArray) -> FloatArray:
+    """Return the Euclidean norm of each row: |a_t| for (T,), ||a_t|| for (T, d), without overflow in the squares."""
+    size = np.abs(a)
+    if size.ndim == 1:
+        return size
+    with np.errstate(over="ignore"):
+        return np.asarray(np.hypot.reduce(size, axis=1))
+
+
+def aged(discount: float, value: float) -> float:
+    """Return discount * value; a discount of 0 forgets even an overflowed value."""
+    return discount * value if discount else 0.0
