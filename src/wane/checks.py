@@ -94,7 +94,9 @@ def discount_factors(values: Any, rounds: int) -> np.ndarray:
         raise ValueError(f"discounts must be one number or have shape ({rounds},), one a round, got {array.shape}")
     if rounds and not (array.min() >= 0.0 and array.max() < math.inf):
         t = int(np.argmin((array >= 0.0) & (array < math.inf)))
-        raise ValueError(f"discounts[{t}] must be a finite number >= 0, got {array[t]}; nothing was learned")
+        raise ValueError(
+            f"discounts[{t}] must be a finite number >= 0, got {array[t]}: use 0 for a restart, 1 to forget nothing"
+        )
     return array
 
 

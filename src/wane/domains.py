@@ -177,7 +177,7 @@ class HalfSpace(Domain):
         """A normal of any length but zero."""
         self.normal = points("normal", normal)
         self.offset = scalar("offset", offset)
-        length = norm(self.normal)
+        length = norm(self.normal.data)
         if length == 0.0 or not math.isfinite(self.offset):
             raise ValueError(f"normal must not be zero and offset must be finite, got {self!r}")
         self.unit = (self.normal / length).data

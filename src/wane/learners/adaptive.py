@@ -46,7 +46,7 @@ class AdaptiveLearner(VectorLearner):
     >>> for _ in range(60):
     ...     learner.update([-1.0, 0.0])
     >>> learner.predict().round(1)
-    array([53.5,  1. ])
+    array([18.4,  1. ])
 
     Reference: Algorithm 3 and Theorem "main" of Zhang, Bombara, Yang (2024).
     """

@@ -38,8 +38,8 @@ class MagnitudeLearner(Learner):
 
     >>> learner = MagnitudeLearner(epsilon=1.0, discount=0.99)
     >>> x = learner.run([-1.0] * 50)     # "more", fifty times
-    >>> x[0], round(float(x[20]), 3), round(float(x[49]), 3)
-    (0.0, 0.807, 7.165)
+    >>> x[[0, 20, 49]].round(3)
+    array([0.   , 1.255, 5.245])
 
     Reference: Algorithm 1 and Theorem "base" of Zhang, Bombara, Yang (2024).
     """

@@ -24,7 +24,7 @@ class OddMagnitudeLearner(Learner):
         discount: the default discount.
 
     >>> up, down = OddMagnitudeLearner(), OddMagnitudeLearner()
-    >>> (up.run([-1.0] * 30) == -down.run([1.0] * 30)).all()
+    >>> bool((up.run([-1.0] * 30) == -down.run([1.0] * 30)).all())
     True
     """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import positive
+from wane.checks import number, positive
 from wane.learners.base import VectorLearner
 from wane.vectors import copy, finite
 
@@ -38,13 +38,11 @@ class RegularizedGradientDescent(VectorLearner):
         """Start at 0."""
         super().__init__(discount, dim)
         self.rate = positive("rate", rate)
-        self.weight = None if weight is None else positive("weight", weight)
+        self.weight = None if weight is None else number("weight", weight)
         self.fixed = weight is not None
         self.kept = 1.0 if self.weight is None else 1.0 - self.rate * self.weight
-        if self.kept < 0.0:
-            raise ValueError(
-                f"weight must be at most 1/rate = {1.0 / self.rate!r}, got {weight!r}: the step would overshoot 0"
-            )
+        if not 0.0 <= self.kept <= 1.0:
+            raise ValueError(f"weight must lie between 0 and 1/rate = {1.0 / self.rate!r}, got {weight!r}")
         self.x = np.zeros(self.n).data
         self.next = np.zeros(self.n).data
 

@@ -31,8 +31,8 @@ class Rescaled(VectorLearner):
     >>> from wane.learners import MagnitudeLearner
     >>> g = [-1.0, -2.0, 0.5, -1.0] * 5
     >>> a, b = MagnitudeLearner(discount=0.9).run(g), Rescaled(MagnitudeLearner(), discount=0.9).run(g)
-    >>> abs(a - b).max() < 1e-12
-    np.True_
+    >>> bool(abs(a - b).max() < 1e-12)
+    True
     """
 
     parameters = ("learner", "discount")

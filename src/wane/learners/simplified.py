@@ -31,7 +31,7 @@ class SimplifiedMagnitudeLearner(Learner):
     >>> learner = SimplifiedMagnitudeLearner(discount=1.0)
     >>> learner.update(-1.0)     # s = 1, v = 2
     >>> round(learner.predict(), 6)
-    0.36915
+    0.368854
 
     Reference: Algorithm 5 of Zhang, Bombara, Yang (2024).
     """

@@ -17,7 +17,7 @@ from wane.theory.bounds import (
 from wane.theory.drift import DriftingTarget, best_fixed
 from wane.theory.game import play
 from wane.theory.losses import Absolute, Linear, Quadratic
-from wane.theory.potential import potential, prediction_rule
+from wane.theory.potentials import potential, prediction_rule
 from wane.theory.record import Record
 from wane.theory.regret import (
     IntervalRegret,
@@ -29,7 +29,7 @@ from wane.theory.regret import (
     weighted_average_loss_bound,
     weights,
 )
-from wane.theory.statistics import Statistics, statistics
+from wane.theory.summaries import Statistics, statistics
 
 __all__ = [
     "Absolute",

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.theory._check import FloatArray, as_array, as_discounts, as_number, as_rounds
+from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds
 from wane.theory.bounds import lower_bound
-from wane.theory.statistics import statistics
+from wane.theory.summaries import statistics
 
 _ROUNDING = 1e-12  # so that the full budget V = G^2 H_T, where L = G in exact arithmetic, is allowed
 

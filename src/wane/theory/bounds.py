@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.theory._check import FloatArray, as_array, as_discounts, as_number, as_rounds, norms, same_length
+from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds, norms, same_length
 from wane.theory.regret import weights
-from wane.theory.statistics import statistics
+from wane.theory.summaries import statistics
 
 
 def ogd_bound(diameter: float, lipschitz: float, horizon: float) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.theory._check import FloatArray, as_array, as_discounts, as_number, as_rounds
+from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds
 from wane.theory.losses import Absolute
 from wane.theory.regret import weights
 

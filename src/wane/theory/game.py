@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.theory._check import FloatArray, as_array, as_discounts, as_number, as_point, as_rounds
+from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_point, as_rounds
 from wane.theory.losses import Linear, Loss
 from wane.theory.record import Record
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.theory._check import FloatArray, as_point
+from wane.theory.arguments import FloatArray, as_point
 
 
 @runtime_checkable

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.theory._check import FloatArray, as_array
+from wane.theory.arguments import FloatArray, as_array
 from wane.theory.losses import Loss, inner
 from wane.theory.regret import discounted_regret, discounted_regret_path
-from wane.theory.statistics import Statistics, statistics
+from wane.theory.summaries import Statistics, statistics
 
 
 @dataclass(frozen=True, eq=False)

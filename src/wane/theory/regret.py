@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.theory._check import (
+from wane.theory.arguments import (
     FloatArray,
     aged,
     as_array,

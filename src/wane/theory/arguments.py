@@ -7,18 +7,17 @@ import operator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from wane.checks import discount_factors, real_array
+
 FloatArray = NDArray[np.float64]
 
 
 def as_array(name: str, values: ArrayLike, dimensions: tuple[int, ...]) -> FloatArray:
     """Return a float64 copy of `values`, finite and with an allowed number of dimensions."""
-    a = np.asarray(values)
-    if a.dtype.kind not in "biuf":
-        raise TypeError(f"{name} has dtype {a.dtype}; wanted real numbers: convert it to float first")
+    a = np.array(real_array(name, values))
     if a.ndim not in dimensions:
         wanted = " or ".join(str(n) for n in dimensions)
         raise ValueError(f"{name} has shape {a.shape}; wanted {wanted} dimension(s): reshape it")
-    a = a.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(a))
     if bad.size:
         raise ValueError(f"{name} holds {a.flat[bad[0]]} at flat index {bad[0]}; wanted finite numbers: drop or fix it")
@@ -27,19 +26,10 @@ def as_array(name: str, values: ArrayLike, dimensions: tuple[int, ...]) -> Float
 
 def as_discounts(discounts: ArrayLike, rounds: int | None) -> FloatArray:
     """Return one nonnegative discount per round; a number is broadcast to `rounds`."""
-    d = as_array("discounts", discounts, (0, 1))
-    bad = np.flatnonzero(d < 0)
-    if bad.size:
-        raise ValueError(
-            f"discounts holds {d.flat[bad[0]]} at index {bad[0]}; wanted numbers >= 0: use 0 for a hard restart"
-        )
-    if d.ndim == 0:
-        if rounds is None:
-            raise ValueError("discounts is one number and rounds is not given: pass rounds, or one discount per round")
-        return np.full(rounds, float(d))
-    if rounds is not None and len(d) != rounds:
-        raise ValueError(f"discounts has length {len(d)} for {rounds} rounds; wanted one number, or one per round")
-    return d
+    d = real_array("discounts", discounts)
+    if rounds is None and d.ndim == 0:
+        raise ValueError("discounts is one number and rounds is not given: pass rounds, or one discount per round")
+    return np.array(discount_factors(d, d.size if rounds is None else rounds))
 
 
 def as_number(name: str, value: float, *, minimum: float = 0.0, strict: bool = False) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import dawsn
 
-from wane.theory._check import FloatArray, as_array, as_number
+from wane.theory.arguments import FloatArray, as_array, as_number
 
 _ANY_SHAPE = tuple(range(33))
 _BEYOND = 1e3  # exp(z^2) overflows from z = 26.65 on: a larger z changes nothing and would only make inf * 0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.theory._check import FloatArray, aged, as_array, as_discounts, norms
+from wane.theory.arguments import FloatArray, aged, as_array, as_discounts, norms
 
 
 class Statistics(NamedTuple):
