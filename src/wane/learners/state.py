@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any
 
@@ -100,16 +99,33 @@ def numeric(value: Any) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def snapshot(learner: Any) -> Any:
-    """The memory of a learner and of the learners it was made of."""
-    return copy.deepcopy(memory(learner)), [snapshot(inner) for inner in learners_in(learner)]
+def snapshot(learner: Any) -> list[Any]:
+    """The memory of a learner and of the learners it is made of, for ``put_back``; cheaper than plain data."""
+    values = [getattr(learner, k) for k in learner.memory]
+    return [*map(kept, values), *map(snapshot, learners_in(learner))]
 
 
-def put_back(learner: Any, taken: Any) -> None:
+def kept(value: Any) -> Any:
+    """One piece of memory, copied."""
+    if isinstance(value, Scale):
+        return value.mantissa, value.exponent
+    if hasattr(value, "memory"):
+        return snapshot(value)
+    return value if isinstance(value, (bool, int, float)) else np.array(value)
+
+
+def put_back(learner: Any, taken: list[Any]) -> None:
     """The learner as it was when the snapshot was taken."""
-    restore(learner, taken[0])
-    for inner, its in zip(learners_in(learner), taken[1], strict=True):
-        put_back(inner, its)
+    for k, value in zip(learner.memory, taken, strict=False):
+        current = getattr(learner, k)
+        if isinstance(current, Scale):
+            current.mantissa, current.exponent = value
+        elif hasattr(current, "memory"):
+            put_back(current, value)
+        else:
+            setattr(learner, k, value.data if isinstance(current, memoryview) else value)
+    for inner, value in zip(learners_in(learner), taken[len(learner.memory) :], strict=True):
+        put_back(inner, value)
 
 
 def learners_in(learner: Any) -> list[Any]:
