@@ -7,17 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from wane.vectors import within
+
+INFINITY = float("inf")
 LARGEST = 1e300  # an entry of a vector: its norm then fits a float in any dimension below 1e16
 EXTREME = 1e150  # hyperparameters lie within [1/EXTREME, EXTREME], so that products of two of them are finite
 
 
 def number(name: str, value: Any) -> float:
     """A finite float from any real scalar."""
-    if type(value) is not float:
-        value = scalar(name, value)
-    if not math.isfinite(value):
+    x = value if type(value) is float else scalar(name, value)
+    if not math.isfinite(x):
         raise ValueError(f"{name} must be finite, got {value!r}: drop or clean this round")
-    return value
+    return x
+
+
+def discount_factor(value: Any, name: str = "discount") -> float:
+    """A discount: finite and not negative."""
+    x = value if type(value) is float else scalar(name, value)
+    if not (x >= 0.0 and math.isfinite(x)):
+        raise ValueError(f"{name} must be a finite number >= 0 (0 restarts, 1 forgets nothing), got {value!r}")
+    return x
 
 
 def scalar(name: str, value: Any) -> float:
@@ -30,21 +40,12 @@ def scalar(name: str, value: Any) -> float:
         raise TypeError(f"{name} must be one real number, got {described(value)}") from None
 
 
-def discount_factor(value: Any, name: str = "discount") -> float:
-    """A discount: finite and not negative."""
-    if type(value) is not float:
-        value = scalar(name, value)
-    if not 0.0 <= value < math.inf:
-        raise ValueError(f"{name} must be a finite number >= 0 (0 restarts, 1 forgets nothing), got {value!r}")
-    return value
-
-
 def positive(name: str, value: Any) -> float:
     """A positive hyperparameter."""
-    value = scalar(name, value)
-    if not 1.0 / EXTREME <= value <= EXTREME:
+    x = scalar(name, value)
+    if not 1.0 / EXTREME <= x <= EXTREME:
         raise ValueError(f"{name} must be a number in [{1.0 / EXTREME:g}, {EXTREME:g}], got {value!r}")
-    return value
+    return x
 
 
 def dimension(value: Any) -> int:
@@ -61,7 +62,7 @@ def vector(name: str, value: Any, size: int) -> np.ndarray:
     array = real_array(name, value)
     if array.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {array.shape}")
-    if not (array.max() <= LARGEST and array.min() >= -LARGEST):  # false for NaN too
+    if not within(array.data, LARGEST):
         raise ValueError(
             f"{name} must be finite, with entries up to {LARGEST:g}, got {array}: drop or clean this round"
         )
@@ -92,8 +93,8 @@ def discount_factors(values: Any, rounds: int) -> np.ndarray:
         array = np.full(rounds, array)
     if array.shape != (rounds,):
         raise ValueError(f"discounts must be one number or have shape ({rounds},), one a round, got {array.shape}")
-    if rounds and not (array.min() >= 0.0 and array.max() < math.inf):
-        t = int(np.argmin((array >= 0.0) & (array < math.inf)))
+    if rounds and not (array.min() >= 0.0 and array.max() < INFINITY):
+        t = int(np.argmin((array >= 0.0) & (array < INFINITY)))
         raise ValueError(
             f"discounts[{t}] must be a finite number >= 0, got {array[t]}: use 0 for a restart, 1 to forget nothing"
         )

@@ -1,3 +1,4 @@
+# cython: cdivision=True
 """The special functions of the paper: Dawson's function, and erfi = the integral of exp(u^2).
 
 Both are plain arithmetic on a table of polynomials (made by ``tools/dawson_table.py``), so that compiled and uncompiled

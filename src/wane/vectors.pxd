@@ -25,4 +25,7 @@ cpdef bint nonzero(const double[::1] x) noexcept nogil
 cpdef bint finite(const double[::1] x) noexcept nogil
 
 @cython.locals(i=Py_ssize_t)
+cpdef bint within(const double[::1] x, double limit) noexcept nogil
+
+@cython.locals(i=Py_ssize_t)
 cpdef int copy(const double[::1] x, double[::1] out) noexcept nogil

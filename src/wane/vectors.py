@@ -126,6 +126,14 @@ def finite(x):
     return True
 
 
+def within(x, limit):
+    """Whether every entry lies in [-limit, limit]; NaN does not."""
+    for i in range(x.shape[0]):
+        if not -limit <= x[i] <= limit:
+            return False
+    return True
+
+
 def copy(x, out):
     """Copy x to out."""
     for i in range(x.shape[0]):

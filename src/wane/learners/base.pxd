@@ -1,3 +1,5 @@
+from wane.checks cimport discount_factor, number
+
 cdef class Learner:
     cdef readonly double discount
     cdef readonly object dim

@@ -119,10 +119,7 @@ class Learner:
             learn_in_python(self, gradient, discount)
 
     def _overflow(self) -> None:
-        raise OverflowError(
-            f"the state of {self!r} would leave the range of floating point, so this gradient was not learned: "
-            "use discounts of at most 1, smaller gradients, or a scale-free learner such as AdaptiveLearner"
-        )
+        raise overflow_error(self)
 
 
 class VectorLearner(Learner):
@@ -168,3 +165,11 @@ def hook(learner, name):
     if method is None or method is vars(Learner).get(name):
         raise NotImplementedError(f"{type(learner).__name__} must define {name}")
     return method
+
+
+def overflow_error(learner: Learner) -> OverflowError:
+    """What is raised instead of an infinite prediction."""
+    return OverflowError(
+        f"the state of {learner!r} would leave the range of floating point, so this gradient was not learned: "
+        "use discounts of at most 1, smaller gradients, or a scale-free learner such as AdaptiveLearner"
+    )

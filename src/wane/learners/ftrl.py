@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wane.checks import described, number, vector
-from wane.learners.base import Learner
+from wane.learners.base import Learner, overflow_error
 
 
 class FTRL(Learner):
@@ -52,11 +53,11 @@ class FTRL(Learner):
         return vector("the prediction", self.prediction(np.array(self.s), self.v, self.h), self.n)
 
     def _update(self, gradient: Any, discount: float) -> None:
-        size = float(np.linalg.norm(gradient))
-        s = discount * np.asarray(self.s) - gradient
+        size = abs(gradient) if self.dim is None else math.hypot(*gradient)
+        s = discount * self.s - gradient
         v = discount * self.v * discount + size * size
-        if not (np.isfinite(s).all() and np.isfinite(v)):
-            self._overflow()
-        self.s = float(s) if self.dim is None else s
+        if not (math.isfinite(v) and (math.isfinite(s) if self.dim is None else np.isfinite(s).all())):
+            raise overflow_error(self)
+        self.s = s
         self.v = v
         self.h = max(discount * self.h, size)

@@ -1,3 +1,4 @@
+# cython: cdivision=True
 """The prediction rule of Algorithms 1 and 2, Eq. (discounted_prediction_rule), in units where it cannot fail.
 
 With a = s/h, b = v/h^2, E = b + 2a + 16 and z = a / (2 sqrt E) the paper's rule is

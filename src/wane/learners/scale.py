@@ -1,4 +1,4 @@
-# cython: boundscheck=False, wraparound=False
+# cython: boundscheck=False, wraparound=False, cdivision=True
 """A positive number that can shrink or grow for ever without leaving the range of floating point.
 
 Discounting multiplies the hint h of the paper's algorithms by lambda every round; after enough silence (or with lambda

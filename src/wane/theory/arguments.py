@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
 import numpy as np
@@ -18,8 +19,8 @@ def as_array(name: str, values: ArrayLike, dimensions: tuple[int, ...]) -> Float
     if a.ndim not in dimensions:
         wanted = " or ".join(str(n) for n in dimensions)
         raise ValueError(f"{name} has shape {a.shape}; wanted {wanted} dimension(s): reshape it")
-    bad = np.flatnonzero(~np.isfinite(a))
-    if bad.size:
+    if not np.isfinite(a).all():
+        bad = np.flatnonzero(~np.isfinite(a))
         raise ValueError(f"{name} holds {a.flat[bad[0]]} at flat index {bad[0]}; wanted finite numbers: drop or fix it")
     return a
 
@@ -53,6 +54,8 @@ def as_rounds(name: str, value: int, maximum: int | None = None) -> int:
 
 def as_point(name: str, value: ArrayLike) -> float | FloatArray:
     """Return a float for a number and a float64 vector for a one-dimensional array."""
+    if type(value) is float and math.isfinite(value):
+        return value
     a = as_array(name, value, (0, 1))
     return float(a) if a.ndim == 0 else a
 

@@ -130,5 +130,5 @@ def size(a: float | FloatArray) -> float:
 
 
 def _same_shape(a: float | FloatArray, b: float | FloatArray) -> None:
-    if np.shape(a) != np.shape(b):
+    if not (isinstance(a, float) and isinstance(b, float)) and np.shape(a) != np.shape(b):
         raise ValueError(f"shapes {np.shape(a)} and {np.shape(b)}; wanted two numbers, or two vectors of one length")
