@@ -64,8 +64,8 @@ class AdaptiveLearner(VectorLearner):
         self.direction = AdaGrad(2.0, dim=dim, domain=Ball(1.0))
         self.h = self.magnitude.h  # line 8: g is clipped by lambda_{t-1} h_t / h_{t+1}, which is what h shrinks by
         self.epsilon = self.magnitude.epsilon
-        self.center = starting_point("center", center, self, self.domain)
-        self.middle = self.center.data
+        self.middle: Any = starting_point("center", center, self, self.domain).data
+        self.center = np.array(self.middle)  # for reading: the learner plays around its own copy
         self.w = np.zeros(self.n).data
         self.free = np.zeros(self.n).data
         self.x = np.zeros(self.n).data

@@ -13,6 +13,7 @@ import numpy as np
 
 from wane.checks import positive
 from wane.learners.base import VectorLearner
+from wane.learners.rule import capped_exp
 from wane.vectors import dot, norm
 
 
@@ -48,7 +49,7 @@ class CoinBetting(VectorLearner):
         self.log_wealth = 0.0  # of wealth / epsilon
 
     def _point(self, out: Any) -> None:
-        wealth = self.epsilon * min(math.exp(min(self.log_wealth, 400.0)), 1e150)
+        wealth = self.epsilon * capped_exp(self.log_wealth)
         for i in range(self.n):
             out[i] = wealth * (self.s[i] / (self.count + 1.0))
 

@@ -3,6 +3,8 @@ from wane.domains cimport Domain
 from wane.learners.base cimport Learner, VectorLearner
 from wane.vectors cimport copy, dot, norm
 
+cdef double ROUNDING
+
 @cython.final
 cdef class Constrained(VectorLearner):
     cdef readonly Learner learner

@@ -21,6 +21,8 @@ from wane.domains import as_domain
 from wane.learners.base import Learner, VectorLearner
 from wane.vectors import copy, dot, norm
 
+ROUNDING = 1e-13  # a difference of x~ and x that is relatively smaller is rounding: its direction means nothing
+
 
 class Constrained(VectorLearner):
     """Any learner, kept in a domain without changing its regret bound.
@@ -68,7 +70,7 @@ def surrogate(gradient, free, x, out):
         out[i] = free[i] - x[i]
     length = norm(out)
     along = 0.0
-    if length > 1e-13 * norm(free):  # below it the difference is rounding, and its direction means nothing
+    if length > ROUNDING * norm(free):
         for i in range(gradient.shape[0]):
             out[i] /= length
         along = min(dot(gradient, out), 0.0)  # <g, theta>, where it is negative

@@ -1,6 +1,7 @@
 cimport cython
 from libc cimport math
 from wane.learners.base cimport VectorLearner
+from wane.learners.rule cimport capped_exp
 from wane.vectors cimport copy, dot, finite
 
 @cython.final

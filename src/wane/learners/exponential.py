@@ -14,6 +14,7 @@ import numpy as np
 
 from wane.checks import positive
 from wane.learners.base import VectorLearner
+from wane.learners.rule import capped_exp
 from wane.vectors import copy, dot, finite
 
 
@@ -63,8 +64,7 @@ class ExponentialPotential(VectorLearner):
     def _point(self, out: Any) -> None:
         v = 1.0 + self.b
         size = math.sqrt(dot(self.s, self.s))
-        exponent = min(size / v * size / self.constant, 400.0)
-        length = min(2.0 * size / (self.constant * v * math.sqrt(v)) * math.exp(exponent), 1e150)
+        length = capped_exp(size / v * size / self.constant, 2.0 * size / (self.constant * v * math.sqrt(v)))
         for i in range(self.n):
             out[i] = self.epsilon * length * (self.s[i] / size) if size > 0.0 else 0.0
 

@@ -21,8 +21,7 @@ class FTRL(Learner):
         h = \max_i \Bigl(\prod_j \lambda_j\Bigr) |g_i|.
 
     A prediction function is the gradient of a potential; choosing it is choosing the regulariser. This class is for
-    trying one
-    out: it runs at the speed of Python and keeps s, v, h as plain floats.
+    trying one out: it runs at the speed of Python and keeps s, v, h as plain floats.
 
     Args:
         prediction: called with s (a float, or an array of shape (dim,)) and the floats v and h; returns the point to

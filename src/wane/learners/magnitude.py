@@ -58,7 +58,7 @@ class MagnitudeLearner(Learner):
 
     @property
     def statistics(self) -> tuple[float, float, float]:
-        """The paper's (v, s, h), as floats: they may under- or overflow where the learner itself does not."""
+        """The paper's (v, s, h) as floats, which may under- or overflow where the learner itself does not."""
         h = self.h.value
         return self.b * h * h, self.a * h, h
 
@@ -73,10 +73,9 @@ class MagnitudeLearner(Learner):
 
         ``size`` is |g|, or the norm of the vector that g comes from (Algorithm 3).
         """
-        r = self.h.grow(
-            discount, size, exponent
-        )  # line 6: h_{t+1} = max(lambda h_t, |g|), and r = lambda h_t / h_{t+1}
-        c = r * self.h.divide(gradient, exponent)  # line 6: the clipped gradient, over h_{t+1}
+        # line 6: h_{t+1} = max(lambda h_t, |g|), r = lambda h_t / h_{t+1}; the clipped gradient r g is c h_{t+1}
+        r = self.h.grow(discount, size, exponent)
+        c = r * self.h.divide(gradient, exponent)
         if c > 0.0 and self.x < 0.0:  # line 7: already below the domain, and sent further down
             c = 0.0
         self.b = r * r * self.b + c * c  # line 8

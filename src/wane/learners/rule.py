@@ -31,6 +31,15 @@ def erfi_rule(a: float, b: float) -> float:
     return min(math.exp(z * z) * (dawson(z) - 1.0 / root), CAP)
 
 
+def capped_exp(x: float, factor: float = 1.0) -> float:
+    """factor * exp(x), at most 1e150.
+
+    >>> capped_exp(0.0, 2.0), capped_exp(1e9)
+    (2.0, 1e+150)
+    """
+    return min(factor * math.exp(min(x, STEEP)), CAP)
+
+
 def simple_erfi_rule(a: float, b: float) -> float:
     """erfi(s / (2 sqrt v)) from a = s/h and b = v/h^2: the rule of Algorithm 5, within +-1e150, and 0 where v = 0.
 

@@ -4,7 +4,8 @@ Differences from the paper:
 
 1. As in Algorithm 1, the state is s and v in units of a scale that cannot under- or overflow.
 2. The prediction saturates at 1e150 * epsilon.
-3. After a discount of 0 and a gradient of 0 the rule reads 0/0; the learner then plays 0 until a gradient comes.
+3. v_1 ages like the rest, as line 7 says, so that here the first discount has an effect, unlike in Algorithm 1.
+4. After a discount of 0 and a gradient of 0 the rule reads 0/0; the learner then plays 0 until a gradient comes.
 """
 
 from __future__ import annotations

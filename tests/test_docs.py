@@ -1,0 +1,179 @@
+"""The documentation tells the truth: its snippets run, its quotations and the tests it names exist."""
+
+import ast
+import doctest
+import importlib.util
+import inspect
+import json
+import os
+import re
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from table import ROWS
+
+import wane
+from wane.learners import Centered, Learner, load
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "wane"
+PAGES = sorted(DOCS.glob("*.md")) + [p for p in (ROOT / "README.md", ROOT / "CONTRIBUTING.md") if p.exists()]
+BLOCK = re.compile(r"^( *)```(?:python|pycon)\n(.*?)^\1```", flags=re.S | re.M)
+PAPER = (DOCS / "paper_to_code.md").read_text()
+
+
+def blocks(path):
+    """The line and the text of each Python block of a page."""
+    text = path.read_text()
+    return [(text.count("\n", 0, m.start(2)), textwrap.dedent(m[2])) for m in BLOCK.finditer(text)]
+
+
+def run(path):
+    """Run the blocks of a page in order, in one namespace; those with ``>>>`` as doctests."""
+    space = {"__name__": f"shown_in_{path.stem}"}
+    for line, code in blocks(path):
+        if ">>>" in code:
+            example = doctest.DocTestParser().get_doctest(code, space, path.name, str(path), line)
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            said = []
+            runner.run(example, out=said.append, clear_globs=False)
+            assert not runner.failures, "".join(said)
+            space = example.globs
+        else:
+            exec(compile("\n" * line + code, str(path), "exec"), space)
+    return space
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A working directory of its own, and no window."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
+def test_snippets_run(path, elsewhere):
+    if any("matplotlib" in code or ".plot(" in code for _, code in blocks(path)):
+        pytest.importorskip("matplotlib").use("Agg")
+    run(path)
+
+
+def test_snippets_are_found():
+    found = {path.stem: len(blocks(path)) for path in PAGES}
+    assert found["index"] == 1 and found["start"] >= 8 and found["adding"] == 2 and found["theory"] >= 8
+
+
+def test_the_learner_of_the_guide_is_a_learner(elsewhere):
+    mine = run(DOCS / "adding.md")["ScaleFreeFTRL"]
+    assert issubclass(mine, Learner) and len(inspect.getdoc(mine)) > 20
+    for dim in (None, 1, 3):
+        g = np.random.default_rng(0).normal(size=60 if dim is None else (60, dim))
+        batch, steps, want = mine(0.5, 0.9, dim=dim), mine(0.5, 0.9, dim=dim), []
+        for row in g:
+            want.append(steps.predict())
+            steps.update(row)
+        assert batch.run(g).tobytes() == np.array(want).tobytes()
+        again = load(json.loads(json.dumps(batch.state_dict())))
+        assert again.run(g).tobytes() == batch.run(g).tobytes()
+        center = 2.0 if dim is None else np.full(dim, 2.0)
+        assert np.allclose(Centered(mine(0.5, 0.9, dim=dim), center).run(g), np.array(want) + 2.0)
+        before = json.dumps(batch.state_dict())
+        with pytest.raises(OverflowError, match="rescale"):
+            batch.update(1e200 * np.ones(np.shape(center)))
+        assert json.dumps(batch.state_dict()) == before
+        batch.reset()
+        assert not np.any(batch.predict())
+
+
+@pytest.mark.skipif(
+    wane.compiled(), reason="the hooks of a compiled class are C functions: without a .pxd it cannot run"
+)
+def test_the_compilable_form_of_the_guide_is_the_same_learner(elsewhere):
+    code, types = re.findall(r"^```cython\n(.*?)^```", (DOCS / "adding.md").read_text(), flags=re.S | re.M)
+    space = {"__name__": "shown_in_adding_compilable"}
+    exec(compile(code, "adding.md", "exec"), space)
+    plain, kernel = run(DOCS / "adding.md")["ScaleFreeFTRL"], space["ScaleFreeFTRL"]
+    for dim in (None, 1, 3):
+        g = np.random.default_rng(0).normal(size=60 if dim is None else (60, dim))
+        np.testing.assert_allclose(kernel(0.5, 0.9, dim=dim).run(g), plain(0.5, 0.9, dim=dim).run(g), rtol=1e-12)
+    assert all(re.search(rf"\b{name}\b", types) for name in ("rate", "s", "v", "next"))
+    assert not any(isinstance(node, ast.Pow) for node in ast.walk(ast.parse(code)))
+
+
+def test_api_lists_every_public_name():
+    text = (DOCS / "api.md").read_text()
+    listed = set(re.findall(r"^\.\. auto(?:class|function):: (\S+)$", text, flags=re.M))
+    public = {f"{m.__name__}.{n}" for m in (wane.learners, wane.domains, wane.theory) for n in m.__all__}
+    public |= {"wane.compiled", "wane.special.dawson", "wane.special.erfi"}
+    assert listed == public
+    assert {m.partition(".")[2].partition(".")[0] for m in listed} == set(wane.__all__)
+
+
+def test_the_tests_that_are_named_exist():
+    tests = "\n".join(f.read_text() for f in (ROOT / "tests").glob("test_*.py"))
+    for path in sorted(DOCS.glob("*.md")):
+        for name in set(re.findall(r"`(test_\w+)`", path.read_text())):
+            assert f"def {name}(" in tests, f"{path.name} names {name}"
+    differences = PAPER.partition("## Differences from the paper")[2].partition("\n## ")[0]
+    items = re.split(r"^\d+\. ", differences, flags=re.M)[1:]
+    assert len(items) >= 12
+    for item in items:
+        assert "`test_" in item, f"no test holds: {item[:60]}"
+
+
+def test_literal_includes_point_to_what_is_there():
+    found = re.findall(r"```\{literalinclude\} (\S+)\n:pyobject: (\S+)", PAPER)
+    assert len(found) == PAPER.count("{literalinclude}") >= 8
+    for file, name in found:
+        body = ast.parse((DOCS / file).read_text()).body
+        for part in name.split("."):
+            inside = [node for node in body if getattr(node, "name", None) == part]
+            assert inside, f"{file} has no {name}"
+            body = inside[0].body
+
+
+def test_quotations_are_in_the_files_they_name():
+    """Tables with the columns line, paper, code, file: the code stands in the file as quoted."""
+    quoted = 0
+    for row in re.findall(r"^\|.*\| `(?:learners|theory)/\w+\.py` \|$", PAPER, flags=re.M):
+        *_, code, file, _ = re.split(r" ?(?<!\\)\| ?", row)
+        text = (SOURCE / file.strip("`")).read_text()
+        for quotation in re.findall(r"`([^`]+)`", code):
+            quoted += 1
+            assert quotation.replace("\\|", "|") in text, f"{file} does not say {quotation}"
+    assert quoted > 50
+
+
+def test_the_table_of_failures_is_what_the_script_prints():
+    spec = importlib.util.spec_from_file_location("literal", DOCS / "literal.py")
+    literal = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(literal)
+    for row in literal.rows():
+        assert f"\n{row}\n" in PAPER
+
+
+def test_the_table_of_learners_is_complete_and_counts_right():
+    text = (DOCS / "choosing.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){4} O\([1d]\); (d)?(?: \+ )?(\d+)? \|", text, flags=re.M)
+    assert len(rows) == text.count("; d") + text.count("O(1); ") == 11
+    wrappers = set(re.findall(r"^\| `(\w+)\(learner, ", text, flags=re.M))
+    assert {name for name, _, _ in rows} | wrappers == set(wane.learners.__all__) - {"Learner", "load"}
+    for name, d, more in rows:
+        for make in ROWS[name]:
+            memory = json.dumps(make().state_dict()["memory"])
+            numbers = len(re.findall(r"[-\d][\d.e+-]*(?=[,\]}])", memory))
+            assert numbers == (make().n if d else 0) + int(more or 0), name
+
+
+def test_pages_link_to_pages():
+    for path in sorted(DOCS.glob("*.md")):
+        text = path.read_text()
+        for name in re.findall(r"\{doc\}`(\w+)`", text):
+            assert (DOCS / f"{name}.md").exists(), f"{path.name} links to {name}"
+        assert "/work" not in text and str(Path.home()) + os.sep not in text
+    toctree = (DOCS / "index.md").read_text().partition("{toctree}")[2]
+    for path in DOCS.glob("*.md"):
+        assert path.stem == "index" or f"\n{path.stem}\n" in toctree, f"{path.name} is not in the table of contents"
