@@ -2,7 +2,7 @@
 
 from wane.learners.adagrad import AdaGrad
 from wane.learners.adaptive import AdaptiveLearner
-from wane.learners.base import Learner
+from wane.learners.base import Learner, load
 from wane.learners.centered import Centered
 from wane.learners.coin_betting import CoinBetting
 from wane.learners.constrained import Constrained
@@ -15,7 +15,6 @@ from wane.learners.odd import OddMagnitudeLearner
 from wane.learners.regularized import RegularizedGradientDescent
 from wane.learners.rescaled import Rescaled
 from wane.learners.simplified import SimplifiedMagnitudeLearner
-from wane.learners.state import load
 
 __all__ = [
     "FTRL",

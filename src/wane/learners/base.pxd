@@ -1,6 +1,7 @@
 from wane.checks cimport discount_factor, number
+from wane.learners.stateful cimport Stateful
 
-cdef class Learner:
+cdef class Learner(Stateful):
     cdef readonly double discount
     cdef readonly object dim
     cdef readonly Py_ssize_t n

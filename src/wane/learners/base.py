@@ -6,16 +6,16 @@ beside its file it compiles; without one it is ordinary Python that works in eve
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 
 from wane.checks import dimension, discount_factor, number, vector
 from wane.learners import state as plain_data
+from wane.learners.stateful import Stateful
 
 
-class Learner:
+class Learner(Stateful):
     """An online learner: ``predict()`` plays a point, ``update(gradient)`` answers.
 
     A subclass with ``dim=None`` plays floats on the line; with a dimension it plays arrays of shape (dim,).
@@ -30,9 +30,6 @@ class Learner:
     >>> learner.run([-1.0, 1.0])
     array([0.5, 1. ])
     """
-
-    parameters = ()  # type: tuple[str, ...]  # the arguments of __init__, kept under the same names
-    memory = ()  # type: tuple[str, ...]  # what the next round needs
 
     def __init__(self, discount: float = 1.0, dim: int | None = None) -> None:
         """Every learner has a discount of its own, and a dimension (None: the line)."""
@@ -68,34 +65,6 @@ class Learner:
         from wane.learners import loops
 
         return loops.run(self, gradients, discounts)
-
-    def reset(self) -> None:
-        """Forget everything; the learner is as it was made."""
-        for value in plain_data.learners_in(self):
-            value.reset()
-        self.__init__(**{k: getattr(self, k) for k in self.parameters})  # type: ignore[misc]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Plain JSON-able data that ``wane.learners.load`` turns back into the same learner."""
-        return plain_data.state_dict(self)
-
-    @classmethod
-    def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> Any:
-        """Rebuild a learner of this class; ``objects`` are the arguments that plain data cannot hold."""
-        return plain_data.rebuild(cls, state, dict(objects))
-
-    def __reduce__(self) -> Any:
-        """Pickle by the arguments and the memory."""
-        return plain_data.remade, (type(self), {k: getattr(self, k) for k in self.parameters}, plain_data.memory(self))
-
-    def __copy__(self) -> Any:
-        """A copy shares nothing with the original."""
-        return copy.deepcopy(self)
-
-    def __repr__(self) -> str:
-        """The call that makes it."""
-        inside = ", ".join(f"{k}={plain_data.short(getattr(self, k))}" for k in self.parameters)
-        return f"{type(self).__name__}({inside})"
 
     # The hooks: on the line _predict and _update; in R^d _point and _learn, which fill and read vectors.
     # Compiled, these are what C finds for a subclass written in Python, and they ask the functions below.
@@ -173,3 +142,18 @@ def overflow_error(learner: Learner) -> OverflowError:
         f"the state of {learner!r} would leave the range of floating point, so this gradient was not learned: "
         "use discounts of at most 1, smaller gradients, or a scale-free learner such as AdaptiveLearner"
     )
+
+
+def load(state: dict[str, Any], **objects: Any) -> Any:
+    """The learner whose ``state_dict`` this is.
+
+    A learner of your own is found once the module that defines it is imported. ``objects`` are arguments that plain
+    data cannot hold, such as a function or a domain of your own, by name.
+
+    >>> from wane.learners import MagnitudeLearner
+    >>> learner = MagnitudeLearner(epsilon=2.0)
+    >>> learner.update(-1.0)
+    >>> load(learner.state_dict())
+    MagnitudeLearner(epsilon=2.0, discount=1.0)
+    """
+    return plain_data.load(Learner, state, objects)

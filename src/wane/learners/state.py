@@ -100,9 +100,9 @@ def numeric(value: Any) -> bool:
 
 
 def snapshot(learner: Any) -> list[Any]:
-    """The memory of a learner and of the learners it is made of, for ``put_back``; cheaper than plain data."""
+    """The memory of an object and of the objects it is made of, for ``put_back``; cheaper than plain data."""
     values = [getattr(learner, k) for k in learner.memory]
-    return [*map(kept, values), *map(snapshot, learners_in(learner))]
+    return [*map(kept, values), *map(snapshot, parts_of(learner))]
 
 
 def kept(value: Any) -> Any:
@@ -124,12 +124,12 @@ def put_back(learner: Any, taken: list[Any]) -> None:
             put_back(current, value)
         else:
             setattr(learner, k, value.data if isinstance(current, memoryview) else value)
-    for inner, value in zip(learners_in(learner), taken[len(learner.memory) :], strict=True):
+    for inner, value in zip(parts_of(learner), taken[len(learner.memory) :], strict=True):
         put_back(inner, value)
 
 
-def learners_in(learner: Any) -> list[Any]:
-    """The learners among the arguments."""
+def parts_of(learner: Any) -> list[Any]:
+    """The arguments that have a state of their own."""
     return [v for v in (getattr(learner, k) for k in learner.parameters) if hasattr(v, "state_dict")]
 
 
@@ -142,7 +142,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [encode(v) for v in value]
     if hasattr(value, "state_dict"):
-        return {"learner": value.state_dict()}
+        return {"state": value.state_dict()}
     if type(value).__name__ in DOMAINS and isinstance(value, Domain):
         return {"domain": type(value).__name__, "parameters": {k: encode(getattr(value, k)) for k in value.parameters}}
     if isinstance(value, (np.ndarray, np.generic)):
@@ -159,8 +159,10 @@ def decode(value: Any, name: str, objects: dict[str, Any]) -> Any:
         return value
     if "float" in value:
         return float(value["float"])
-    if "learner" in value:
-        return rebuild(class_of(value["learner"]), value["learner"], objects)
+    if "state" in value:
+        from wane.learners.stateful import Stateful
+
+        return rebuild(class_of(value["state"], Stateful), value["state"], objects)
     if "domain" in value:
         if value["domain"] not in DOMAINS:
             raise ValueError(f"unknown domain {value['domain']!r}: known are {', '.join(sorted(DOMAINS))}")
@@ -170,35 +172,24 @@ def decode(value: Any, name: str, objects: dict[str, Any]) -> Any:
     )
 
 
-def load(state: dict[str, Any], **objects: Any) -> Any:
-    """The learner whose ``state_dict`` this is.
-
-    A learner of your own is found once the module that defines it is imported. ``objects`` are arguments that plain
-    data cannot hold, such as a function or a domain of your own, by name.
-
-    >>> from wane.learners import MagnitudeLearner
-    >>> learner = MagnitudeLearner(epsilon=2.0)
-    >>> learner.update(-1.0)
-    >>> load(learner.state_dict())
-    MagnitudeLearner(epsilon=2.0, discount=1.0)
-    """
-    learner = rebuild(class_of(state), state, objects)
+def load(root: type, state: Any, objects: dict[str, Any]) -> Any:
+    """The object whose ``state_dict`` this is, of a class below ``root``."""
+    objects = dict(objects)
+    made = rebuild(class_of(state, root), state, objects)
     if objects:
-        raise TypeError(f"{type(learner).__name__} has no parameter {', '.join(sorted(objects))} to be given again")
-    return learner
+        raise TypeError(f"{type(made).__name__} has no parameter {', '.join(sorted(objects))} to be given again")
+    return made
 
 
-def class_of(state: Any) -> type:
+def class_of(state: Any, root: type) -> type:
     """The class that a state names."""
-    from wane.learners.base import Learner
-
     name = state.get("class") if isinstance(state, dict) else None
-    for cls in subclasses(Learner):
+    for cls in subclasses(root):
         if name_of(cls) == name:
             return cls
     raise ValueError(
-        f"no learner is called {name!r}: state must be what state_dict() gave, and the module that defines a learner "
-        "of your own must be imported first"
+        f"no {root.__name__.lower()} is called {name!r}: state must be what state_dict() gave, and the module that "
+        "defines a class of your own must be imported first"
     )
 
 
@@ -209,7 +200,7 @@ def subclasses(cls: type) -> list[type]:
 
 
 def name_of(cls: type) -> str:
-    """The name in a state: bare for the learners of this package, with the module for others."""
+    """The name in a state: bare for the classes of this package, with the module for others."""
     return cls.__name__ if cls.__module__.startswith("wane.") else f"{cls.__module__}.{cls.__qualname__}"
 
 
