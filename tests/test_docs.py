@@ -106,7 +106,7 @@ def test_the_compilable_form_of_the_guide_is_the_same_learner(elsewhere):
 def test_api_lists_every_public_name():
     text = (DOCS / "api.md").read_text()
     listed = set(re.findall(r"^\.\. auto(?:class|function):: (\S+)$", text, flags=re.M))
-    public = {f"{m.__name__}.{n}" for m in (wane.learners, wane.domains, wane.theory) for n in m.__all__}
+    public = {f"{m.__name__}.{n}" for m in (wane.learners, wane.domains, wane.theory, wane.trackers) for n in m.__all__}
     public |= {"wane.compiled", "wane.special.dawson", "wane.special.erfi"}
     assert listed == public
     assert {m.partition(".")[2].partition(".")[0] for m in listed} == set(wane.__all__)

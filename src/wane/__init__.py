@@ -1,8 +1,8 @@
 """Online learning that forgets gracefully."""
 
-from wane import domains, learners, special, theory
+from wane import domains, learners, special, theory, trackers
 
-__all__ = ["compiled", "domains", "learners", "special", "theory"]
+__all__ = ["compiled", "domains", "learners", "special", "theory", "trackers"]
 __version__ = "0.1.0"
 
 

@@ -1,0 +1,21 @@
+"""Online conformal prediction: the radius for the next score."""
+
+from wane.trackers.base import Tracker, load
+from wane.trackers.loss_tracker import LossTracker
+from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
+from wane.trackers.registry import make, names, register
+from wane.trackers.schedules import HalfLife
+
+__all__ = [
+    "HalfLife",
+    "Loss",
+    "LossTracker",
+    "Pinball",
+    "SkewedQuadratic",
+    "Tracker",
+    "UserLoss",
+    "load",
+    "make",
+    "names",
+    "register",
+]

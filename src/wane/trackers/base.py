@@ -1,0 +1,145 @@
+"""What every tracker shares: checks at the boundary, batches, missing scores, state.
+
+A method defines ``parameters``, ``memory``, ``__init__``, ``_predict`` and ``_update``; with a ``.pxd`` beside it, it
+compiles. It becomes known by name through ``wane.trackers.registry.register``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described, discount_factor, number, scalar
+from wane.learners import state as plain_data
+from wane.learners.stateful import Stateful
+
+
+class Tracker(Stateful):
+    """Online conformal prediction of one number: ``predict()`` plays a radius, ``update(score)`` answers.
+
+    A round is covered when the radius exceeds the score. The aim is to miss a share ``alpha`` of the rounds, whatever
+    the scores do. A tracker belongs to one thread at a time.
+
+    >>> import wane
+    >>> tracker = wane.trackers.make("magl", alpha=0.1)
+    >>> radii = tracker.run([1.0, 2.0, 1.5] * 100)
+    >>> radii.shape, tracker.rounds, tracker.cold
+    ((300,), 300, False)
+    """
+
+    parameters = ("alpha", "domain", "on_missing")  # type: tuple[str, ...]
+    memory = ("rounds",)  # type: tuple[str, ...]  # a method adds its own to this
+
+    def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error") -> None:
+        """Every tracker has a miss rate, a domain of scores and a rule for missing scores."""
+        if domain not in ("nonnegative", "real"):
+            raise ValueError(f"domain must be 'nonnegative' or 'real', got {described(domain)}")
+        if on_missing not in ("error", "skip"):
+            raise ValueError(f"on_missing must be 'error' or 'skip', got {described(on_missing)}")
+        self.alpha = alpha
+        self.domain = domain
+        self.signed = domain == "real"
+        self.on_missing = on_missing
+        self.rounds = 0
+
+    @property
+    def alpha(self) -> float:
+        """The share of rounds that may be missed; it may be changed at any time."""
+        return self.miss
+
+    @alpha.setter
+    def alpha(self, value: float) -> None:
+        miss = scalar("alpha", value)
+        if not 0.0 < miss < 1.0:
+            raise ValueError(
+                f"alpha, the share of misses, lies strictly between 0 and 1, got {value!r}: 0.1 covers 90 %"
+            )
+        self.level_changed(miss)
+
+    def level_changed(self, miss: float) -> None:
+        """Take a new alpha, already checked; a method that keeps it elsewhere too says so here."""
+        self.miss = miss
+
+    @property
+    def cold(self) -> bool:
+        """Whether the radius does not rest on any score yet."""
+        return self.rounds == 0
+
+    def predict(self) -> float:
+        """The radius for the next score; calling it changes nothing."""
+        return self._predict()
+
+    def update(self, score: float | None, radius: float | None = None, discount: float | None = None) -> None:
+        """Ingest the score of a round.
+
+        Args:
+            score: None or NaN is a missing score: an error, or no news with ``on_missing="skip"``.
+            radius: the radius that was played for it, when it is not the current one (a late label).
+            discount: ages everything before this score, for the methods that discount; None means the method's own.
+        """
+        if score is None or (type(score) is float and math.isnan(score)):
+            if self.on_missing == "skip":
+                return
+            raise ValueError("score is missing (None or NaN): leave the round out, or use on_missing='skip'")
+        s = number("score", score)
+        if s < 0.0 and not self.signed:
+            raise ValueError(f"score must be >= 0, got {score!r}: signed scores need domain='real'")
+        r = math.nan if radius is None else scalar("radius", radius)
+        if radius is not None and r != r:
+            raise ValueError("radius must be the one that was played, got NaN")
+        self._ingest(s, r, math.nan if discount is None else discount_factor(discount))
+
+    def run(self, scores: Any, discounts: Any = None) -> np.ndarray:
+        """Play a whole sequence; returns the radius before each score, bit for bit as step by step.
+
+        After an error, which names its round, the tracker is as before the call.
+        """
+        from wane.trackers import loops
+
+        return loops.run(self, scores, discounts)
+
+    def warm_start(self, scores: Any) -> None:
+        """Learn from scores of the past, before the first prediction that counts."""
+        self.run(scores)
+
+    def _ingest(self, score: float, radius: float, discount: float) -> None:
+        self._update(score, radius, discount)
+        self.rounds = self.rounds + 1
+
+    # The hooks. Compiled, these are what C finds for a method written in Python, and they ask the functions below.
+
+    def _predict(self) -> float:
+        return predict_in_python(self)
+
+    def _update(self, score: float, radius: float, discount: float) -> None:
+        update_in_python(self, score, radius, discount)
+
+
+def predict_in_python(tracker):
+    """The ``_predict`` of a method written in Python."""
+    return hook(tracker, "_predict")(tracker)
+
+
+def update_in_python(tracker, score, radius, discount):
+    """The ``_update`` of a method written in Python."""
+    hook(tracker, "_update")(tracker, score, radius, discount)
+
+
+def hook(tracker, name):
+    """The method that a subclass defines, or an error that names it."""
+    method = getattr(type(tracker), name, None)
+    if method is None or method is vars(Tracker).get(name):
+        raise NotImplementedError(f"{type(tracker).__name__} must define {name}")
+    return method
+
+
+def load(state: dict[str, Any], **objects: Any) -> Any:
+    """The tracker whose ``state_dict`` this is; ``objects`` are the arguments that plain data cannot hold, by name.
+
+    >>> import wane
+    >>> load(wane.trackers.make("magl", alpha=0.2).state_dict()).alpha
+    0.2
+    """
+    return plain_data.load(Tracker, state, objects)

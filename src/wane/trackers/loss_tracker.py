@@ -1,0 +1,206 @@
+"""Algorithm 4: a learner on the losses of a radius. The paper's methods, and gradient descent, are this.
+
+Differences from the paper:
+
+1. Line 7 of Algorithm 1 stays on. For nonnegative scores and labels in time it never fires (Appendix C.1); with late
+   labels it keeps the state sound.
+2. A late label's gradient is taken at the radius that was played for it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from wane.checks import described, positive
+from wane.domains import Nonnegative
+from wane.learners.adagrad import AdaGrad
+from wane.learners.base import Learner
+from wane.learners.magnitude import MagnitudeLearner
+from wane.learners.odd import OddMagnitudeLearner
+from wane.learners.simplified import SimplifiedMagnitudeLearner
+from wane.trackers.base import Tracker
+from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
+from wane.trackers.registry import register
+
+
+class LossTracker(Tracker):
+    r"""The radius is what a learner on the line plays; its gradient is that of a loss at the radius and the score.
+
+    Args:
+        learner: any learner on the line; from now on it belongs to this tracker.
+        loss: ``Pinball(alpha)``, ``SkewedQuadratic(alpha)`` or ``UserLoss(alpha, subgradient)``.
+        domain: "nonnegative", where the radius is projected to [0, inf), or "real".
+        on_missing: "error" or "skip".
+
+    >>> from wane.learners import MagnitudeLearner
+    >>> from wane.trackers import LossTracker, Pinball
+    >>> tracker = LossTracker(MagnitudeLearner(discount=0.999), Pinball(0.1))
+    >>> tracker.run([1.0] * 60)[[0, 20, 40, 59]].round(3)
+    array([0.   , 1.076, 1.03 , 0.998])
+    """
+
+    parameters = ("learner", "loss", "domain", "on_missing")
+    memory = ("rounds", "total", "late")
+
+    def __init__(self, learner: Learner, loss: Loss, domain: str = "nonnegative", on_missing: str = "error") -> None:
+        """Take over the learner and the loss."""
+        if not isinstance(learner, Learner) or learner.dim is not None:
+            raise TypeError(f"learner must be a Learner on the line (dim=None), got {described(learner)}")
+        if not isinstance(loss, Loss):
+            raise TypeError(f"loss must be a Loss such as Pinball(alpha), got {described(loss)}")
+        self.learner = learner
+        self.loss = loss
+        self.magnitude: Any = learner if isinstance(learner, MagnitudeLearner) else None
+        self.total = 0.0  # S*, Eq. (discounted_g_sum), in units of the learner's h; magnitude learners only
+        self.late = 0.0  # 1 once a label came for another radius than the current one
+        super().__init__(loss.alpha, domain, on_missing)
+
+    def level_changed(self, miss: float) -> None:
+        """The level lives in the loss as well."""
+        self.miss = miss
+        self.loss.alpha = miss
+
+    def coverage_sum(self, clipped: bool = False) -> float:
+        r"""The discounted coverage metric, :math:`S^* = -\sum_i (\prod_j \lambda_j)\, g_i` over the rounds so far.
+
+        With the pinball loss it is the (discounted) number of misses minus alpha times that of rounds. ``clipped``
+        gives the sum of the clipped gradients, which is the learner's own s.
+
+        >>> import wane
+        >>> tracker = wane.trackers.make("magl", 0.1)
+        >>> _ = tracker.run([1.0, 1.0, 0.0, 0.0])
+        >>> round(tracker.coverage_sum(), 12)     # four misses: the radius is still 0
+        3.6
+        """
+        learner = self._with_guarantees()
+        return (learner.a if clipped else self.total) * learner.h.value
+
+    def coverage_bound(self, max_score: float | None = None) -> float:
+        r"""A bound on abs(coverage_sum()) that holds whatever the scores were.
+
+        Lemma "connecting", :math:`2\sqrt{V}(1+L) + 14 G (1+L)^2` with :math:`L = \sqrt{\log(1 + 2r/\varepsilon)}` at
+        the next radius r; or, given the largest score there can be, Lemma "bounded_induction": that score instead of
+        r, and 15 instead of 14.
+
+        Args:
+            max_score: D, if it is known.
+
+        >>> import wane
+        >>> tracker = wane.trackers.make("magl", 0.1)
+        >>> _ = tracker.run([1.0] * 100)
+        >>> abs(tracker.coverage_sum()) <= tracker.coverage_bound() <= tracker.coverage_bound(max_score=10.0)
+        True
+        """
+        learner = self._with_guarantees()
+        if self.signed:
+            raise ValueError("the lemmas are about scores >= 0: this tracker was made with domain='real'")
+        if self.late:
+            raise ValueError(
+                "the lemmas are about labels in time: a label came for a radius that was not the current one"
+            )
+        v, _, h = learner.statistics
+        reach = self.predict() if max_score is None else positive("max_score", max_score)
+        one = 1.0 + math.sqrt(math.log1p(2.0 * reach / learner.epsilon))
+        return 2.0 * math.sqrt(v) * one + (14.0 if max_score is None else 15.0) * h * one * one
+
+    def _with_guarantees(self) -> MagnitudeLearner:
+        if self.magnitude is None:
+            raise TypeError(f"the coverage lemmas are about MagnitudeLearner (magl-d, magl), not {self.learner!r}")
+        return self.magnitude
+
+    def _predict(self) -> float:
+        radius = self.learner._predict()
+        return radius if self.signed or radius > 0.0 else 0.0
+
+    def _update(self, score: float, radius: float, discount: float) -> None:
+        current = self._predict()
+        played = current if radius != radius else radius
+        factor = self.learner.discount if discount != discount else discount
+        gradient = self.loss._gradient(played, score)
+        self.learner._update(gradient, factor)
+        if played != current:
+            self.late = 1.0
+        if self.magnitude is not None:
+            self._add(gradient)
+
+    def _add(self, gradient: float) -> None:
+        """S* after this gradient; the learner's h has just become the unit."""
+        kept = self.magnitude.h.shrink if self.magnitude.h.shrink_exponent == 0 else 0.0  # else a jump by 2^512 or more
+        self.total = kept * self.total - self.magnitude.h.divide(gradient)
+
+
+def chosen(loss: Any, alpha: float) -> Loss:
+    """A loss by name, as it is, or from a user's subgradient."""
+    if isinstance(loss, Loss):
+        return loss
+    if callable(loss):
+        return UserLoss(alpha, loss)
+    known = {"pinball": Pinball, "skewed-quadratic": SkewedQuadratic}
+    if loss not in known:
+        raise ValueError(f"loss must be one of {', '.join(known)}, a Loss or a subgradient, got {described(loss)}")
+    return known[loss](alpha)
+
+
+def magnitude(alpha: float, epsilon: float, discount: float, loss: Any, domain: str, on_missing: str) -> LossTracker:
+    """Algorithm 1 on [0, inf), its odd form on the real line."""
+    learner = (OddMagnitudeLearner if domain == "real" else MagnitudeLearner)(epsilon, discount)
+    return LossTracker(learner, chosen(loss, alpha), domain, on_missing)
+
+
+@register("magl-d")
+def magl_d(
+    alpha: float,
+    *,
+    epsilon: float = 1.0,
+    discount: float = 0.999,
+    loss: Any = "pinball",
+    domain: str = "nonnegative",
+    on_missing: str = "error",
+) -> LossTracker:
+    """MagL-D, the paper's method: Algorithm 1 with a discount. It under-covers by (1 - discount) times its mean sum."""
+    return magnitude(alpha, epsilon, discount, loss, domain, on_missing)
+
+
+@register("magl")
+def magl(
+    alpha: float,
+    *,
+    epsilon: float = 1.0,
+    loss: Any = "pinball",
+    domain: str = "nonnegative",
+    on_missing: str = "error",
+) -> LossTracker:
+    """MagL: Algorithm 2, which forgets nothing."""
+    return magnitude(alpha, epsilon, 1.0, loss, domain, on_missing)
+
+
+@register("magdis")
+def magdis(
+    alpha: float,
+    *,
+    epsilon: float = 1.0,
+    discount: float = 0.999,
+    initial_variance: float = 1.0,
+    loss: Any = "pinball",
+    on_missing: str = "error",
+) -> LossTracker:
+    """MagDis: Algorithm 5, without hint and clipping; on [0, inf) only."""
+    return LossTracker(
+        SimplifiedMagnitudeLearner(epsilon, discount, initial_variance), chosen(loss, alpha), on_missing=on_missing
+    )
+
+
+@register("sf-ogd")
+def sf_ogd(
+    alpha: float, *, max_score: float, domain: str = "nonnegative", tie: str = "miss", on_missing: str = "error"
+) -> Tracker:
+    """Scale-free gradient descent (Bhatnagar et al. 2023): r <- max(0, r - D g / sqrt(3 sum g^2)), D = max_score."""
+    learner = AdaGrad(max_score / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
+    return LossTracker(learner, Pinball(alpha, tie), domain, on_missing)
+
+
+@register("simple-ogd")
+def simple_ogd(alpha: float, *, domain: str = "nonnegative", tie: str = "miss", on_missing: str = "error") -> Tracker:
+    """Simple OGD of the paper's table: scale-free gradient descent with D = 1, whatever the scores are."""
+    return sf_ogd(alpha, max_score=1.0, domain=domain, tie=tie, on_missing=on_missing)

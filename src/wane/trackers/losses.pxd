@@ -1,0 +1,21 @@
+cimport cython
+from wane.learners.stateful cimport Stateful
+
+cdef class Loss(Stateful):
+    cdef public double alpha
+    cdef double _gradient(self, double radius, double score) except? -1.0 nogil
+
+cdef double gradient_in_python(Loss loss, double radius, double score) except? -1.0 with gil
+
+@cython.final
+cdef class Pinball(Loss):
+    cdef readonly object tie
+    cdef readonly bint tie_covers
+
+@cython.final
+cdef class SkewedQuadratic(Loss):
+    pass
+
+@cython.final
+cdef class UserLoss(Loss):
+    cdef readonly object subgradient

@@ -1,0 +1,65 @@
+"""Methods by name: each file of this package registers what it defines."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from wane.checks import described
+from wane.trackers.base import Tracker
+
+METHODS: dict[str, Callable[..., Tracker]] = {}
+
+
+def register(name: str) -> Callable[[Callable[..., Tracker]], Callable[..., Tracker]]:
+    """Make a factory, a function of alpha and keywords, known by name."""
+
+    def known(factory: Callable[..., Tracker]) -> Callable[..., Tracker]:
+        if name in METHODS:
+            raise ValueError(f"a method called {name!r} exists already")
+        METHODS[name] = factory
+        return factory
+
+    return known
+
+
+def names() -> list[str]:
+    """Every registered name, sorted.
+
+    >>> "magl-d" in names()
+    True
+    """
+    return sorted(METHODS)
+
+
+def make(name: str, alpha: float | None = None, *, coverage: float | None = None, **hyperparameters: Any) -> Tracker:
+    """A tracker by name.
+
+    Args:
+        name: one of ``names()``.
+        alpha: the share of rounds that may be missed.
+        coverage: 1 - alpha, instead of alpha.
+        hyperparameters: of the method; its factory documents them, and a missing one is a TypeError.
+
+    >>> make("magl-d", coverage=0.9).alpha
+    0.1
+    """
+    if name not in METHODS:
+        raise ValueError(f"no method is called {described(name)}: known are {', '.join(names())}")
+    if (alpha is None) == (coverage is None):
+        raise TypeError("give alpha, the share of misses, or coverage = 1 - alpha, and not both")
+    if alpha is None:
+        alpha = round(1.0 - coverage, 12)  # type: ignore[operator]
+    elif isinstance(alpha, float) and alpha > 0.5:
+        warnings.warn(
+            f"alpha = {alpha} is the share of rounds that may be missed: for {alpha:.0%} coverage say coverage={alpha}",
+            stacklevel=2,
+        )
+    factory = METHODS[name]
+    try:
+        inspect.signature(factory).bind(alpha, **hyperparameters)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}; it takes {inspect.signature(factory)}") from None
+    return factory(alpha, **hyperparameters)
