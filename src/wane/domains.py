@@ -221,7 +221,7 @@ class Simplex(Domain):
         for i in range(x.shape[0]):  # moving all by the same amount changes nothing but the rounding
             x[i] -= top
         threshold = -2.0 * self.total
-        count = 0.0
+        count = x.shape[0] + 1.0
         while True:  # Michelot: the mean excess of those above the threshold is the next threshold
             total = 0.0
             above = 0.0
@@ -229,7 +229,7 @@ class Simplex(Domain):
                 if x[i] > threshold:
                     total += x[i]
                     above += 1.0
-            if above == count:
+            if above >= count:  # fewer every time, or done
                 break
             count = above
             threshold = (total - self.total) / above

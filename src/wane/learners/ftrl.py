@@ -53,7 +53,8 @@ class FTRL(Learner):
 
     def _update(self, gradient: Any, discount: float) -> None:
         size = abs(gradient) if self.dim is None else math.hypot(*gradient)
-        s = discount * self.s - gradient
+        with np.errstate(over="ignore"):  # what overflows is refused below
+            s = discount * self.s - gradient
         v = discount * self.v * discount + size * size
         if not (math.isfinite(v) and (math.isfinite(s) if self.dim is None else np.isfinite(s).all())):
             raise overflow_error(self)

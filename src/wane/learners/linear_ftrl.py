@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import positive
+from wane.checks import LARGEST, positive
 from wane.learners.base import VectorLearner
-from wane.vectors import copy, finite
+from wane.vectors import copy, within
 
 
 class LinearFTRL(VectorLearner):
@@ -34,6 +34,7 @@ class LinearFTRL(VectorLearner):
         """Start at 0."""
         super().__init__(discount, dim)
         self.rate = positive("rate", rate)
+        self.limit = LARGEST / max(1.0, self.rate)  # of the sum, so that the prediction is finite too
         self.s = np.zeros(self.n).data
         self.next = np.zeros(self.n).data
 
@@ -44,6 +45,6 @@ class LinearFTRL(VectorLearner):
     def _learn(self, gradient: Any, discount: float) -> None:
         for i in range(self.n):
             self.next[i] = discount * self.s[i] - gradient[i]
-        if not finite(self.next):
+        if not within(self.next, self.limit):
             self._overflow()
         copy(self.next, self.s)

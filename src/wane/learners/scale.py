@@ -92,12 +92,13 @@ class Scale:
         self.exponent = exponent
         self.shrink = m / size
         self.shrink_exponent = e - exponent if m > 0.0 else 0
+        if self.shrink > 1.0:  # r is at most 1, and so is its mantissa: products with it cannot overflow
+            self.shrink = self.shrink * DOWN
+            self.shrink_exponent = self.shrink_exponent + 1
         if self.shrink_exponent == 0:
             return self.shrink
         if self.shrink_exponent == -1:
             return self.shrink * DOWN
-        if self.shrink_exponent == -2:
-            return self.shrink * DOWN * DOWN
         return 0.0
 
     def divide(self, x: float, exponent: int = 0) -> float:
