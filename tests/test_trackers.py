@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wane import learners, trackers
-from wane.trackers import LossTracker, Pinball, Tracker, load, make, names
+from wane.trackers import CoverageWarning, LossTracker, Pinball, Tracker, load, make, names
 
 NEEDS = {"sf-ogd": {"max_score": 5.0}, "saocp": {"max_score": 5.0}}  # the hyperparameters without a default
 each = pytest.mark.parametrize("name", names())
+pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
 scores = st.lists(st.sampled_from([0.0, 1.0, 2.0, 0.5]) | st.floats(0.0, 100.0), max_size=40)
 
 
@@ -325,6 +327,43 @@ def test_discounts_by_half_life():
         a.update(x, discount=by_time.discount(t))
     b.run(s, discounts=trackers.HalfLife(100.0).discounts(times))
     assert full_state(a) == full_state(b)
+
+
+def test_a_tracker_warns_once_of_what_it_cannot_reach():
+    tracker = make("magl-d", 0.1, discount=0.9)
+    assert tracker.reach == pytest.approx(make_steady(0.9), rel=1e-6)
+    with pytest.warns(CoverageWarning, match="beyond reach.*epsilon") as caught:
+        tracker.run([0.1, 0.2, 5.0, 7.0, 5.0])
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(json.loads(full_state(tracker))).update(8.0)  # it has said so
+        make("magl-d", 0.1, discount=0.9, epsilon=100.0).run([5.0, 7.0])
+        make("magl", 0.1).run([5.0, 1e9])
+        with pytest.raises(CoverageWarning, match="in round 1"):
+            make("magl-d", 0.1, discount=0.9).run([0.1, 5.0])
+
+
+def make_steady(discount):
+    """The radius after a thousand misses."""
+    learner = learners.MagnitudeLearner(discount=discount)
+    learner.run([-0.9] * 1000)
+    return learner.predict()
+
+
+def test_a_tracker_warns_once_of_its_structural_under_coverage():
+    """At stationarity the miss rate exceeds alpha by (1 - discount) times the mean coverage sum."""
+    s = np.abs(np.random.default_rng(0).normal(size=30_000))
+    tracker = make("magl-d", 0.1, discount=0.99)
+    with pytest.warns(CoverageWarning, match="exceeds alpha by about 0.1") as caught:
+        radii = tracker.run(s)
+    assert len(caught) == 1
+    excess = (radii <= s).mean() - 0.1
+    assert excess == pytest.approx(0.01 * tracker.sums / len(s), rel=0.01) and excess > 0.1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make("magl", 0.1).run(s)
+        make("magl-d", 0.1, discount=0.9999).run(s)
 
 
 def test_loss_tracker_arguments():

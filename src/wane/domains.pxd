@@ -1,5 +1,5 @@
 cimport cython
-from wane.vectors cimport copy, distance, dot, norm
+from wane.vectors cimport copy, distance, dot, norm, within
 
 cdef class Domain:
     cdef int _project(self, double[::1] x) except -1 nogil

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, positive, real_array, scalar
-from wane.vectors import copy, distance, dot, norm
+from wane.checks import LARGEST, described, positive, real_array, scalar
+from wane.vectors import copy, distance, dot, norm, within
+
+MEMBER = 1e-9  # a point is a member if its projection moves it by less than this share of its length: rounding
 
 __all__ = ["Ball", "Box", "Custom", "Domain", "HalfSpace", "Nonnegative", "Simplex"]
 
@@ -34,23 +36,23 @@ class Domain:
     def project(self, point: Any) -> Any:
         """The member nearest to ``point``: a float for a float, an array for an array."""
         x = real_array("point", point)
-        if not np.isfinite(x).all():
-            raise ValueError(f"point must be finite, got {described(point)}")
         flat = np.array(x, ndmin=1)
         self.check(flat.shape)
+        if not within(flat.data, LARGEST):
+            raise ValueError(f"point must be finite, with entries up to {LARGEST:g}, got {described(point)}")
         self._project(flat.data)
         return float(flat[0]) if x.ndim == 0 else flat
 
     def check(self, shape: tuple[int, ...]) -> None:
         """An error when points of this shape do not belong to the space of the set."""
-        if len(shape) != 1 or self.size not in (None, shape[0]):
+        if len(shape) != 1 or shape[0] < 1 or self.size not in (None, shape[0]):
             wanted = "(dim,)" if self.size is None else f"({self.size},)"
             raise ValueError(f"{self!r} holds points of shape {wanted}, got {shape}")
 
     def __contains__(self, point: Any) -> bool:
         """Whether the projection leaves the point where it is, up to rounding."""
-        x = np.asarray(point, dtype=float)
-        return bool(np.linalg.norm(self.project(x) - x) <= 1e-9 * (1.0 + np.linalg.norm(x)))
+        x = np.array(real_array("point", point), ndmin=1)
+        return bool(distance(self.project(x).data, x.data) <= MEMBER * norm(x.data))
 
     @property
     def size(self) -> int | None:
@@ -141,9 +143,9 @@ class Box(Domain):
     @property
     def diameter(self) -> float:
         """The length of the diagonal; infinite for scalar limits, which do not say the dimension."""
-        if self.everywhere:
+        if self.everywhere or not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
             return math.inf
-        return float(np.linalg.norm(np.asarray(self.high) - np.asarray(self.low)))
+        return distance(self.low, self.high)
 
     def _project(self, x: Any) -> None:
         for i in range(x.shape[0]):
@@ -182,6 +184,8 @@ class HalfSpace(Domain):
             raise ValueError(f"normal must not be zero and offset must be finite, got {self!r}")
         self.unit = (self.normal / length).data
         self.reach = self.offset / length
+        if not math.isfinite(self.reach):
+            raise ValueError(f"offset over the length of normal must be finite, got {self!r}: use a longer normal")
 
     @property
     def size(self) -> int | None:
@@ -255,15 +259,20 @@ def project_in_python(domain: Any, x: Any) -> None:
         raise NotImplementedError(f"{type(domain).__name__} must define _project")
     point = np.array(x, dtype=float)
     moved = domain.object.project(point.copy())
-    moved = real_array("a projection", moved).reshape(-1)
+    moved = real_array("a projection", moved)
+    moved = moved.reshape(1) if moved.ndim == 0 else moved
     if moved.shape != point.shape or not np.isfinite(moved).all():
         raise ValueError(f"project must return {point.shape[0]} finite numbers, got {described(moved)} from {domain!r}")
     copy(moved.data, x)
 
 
 def as_domain(domain: Any) -> Domain:
-    """A domain as it is; any other object with ``project`` as a ``Custom`` domain."""
-    return domain if isinstance(domain, Domain) else Custom(domain)
+    """A domain of this module as it is; any other object with ``project`` as a ``Custom`` domain."""
+    if type(domain) in (Ball, Box, Custom, HalfSpace, Nonnegative, Simplex):
+        return domain
+    if isinstance(domain, Domain) and type(domain).project is Domain.project:
+        raise TypeError(f"{type(domain).__name__} must define project(x) -> array; it need not be a subclass of Domain")
+    return Custom(domain)
 
 
 def plain(value: Any) -> Any:
@@ -280,8 +289,8 @@ def points(name: str, value: Any) -> np.ndarray:
 
 
 def limits(name: str, value: Any) -> np.ndarray:
-    """Numbers that may be infinite."""
-    array = real_array(name, value)
+    """Numbers that may be infinite, in memory of their own."""
+    array = np.array(real_array(name, value))
     if array.ndim > 1 or array.size == 0 or np.isnan(array).any():
         raise ValueError(f"{name} must be a number or a vector without NaN, got {described(value)}")
     return array

@@ -80,7 +80,7 @@ class GradientDescent(VectorLearner):
                     "give a rate, a discount, or schedule='horizon'"
                 )
             forgotten = 1.0 if self.horizon else math.sqrt(1.0 - self.discount * self.discount)
-            self.step = D / self.lipschitz * forgotten
+            self.step = positive("the rate from diameter and lipschitz", D / self.lipschitz * forgotten)
         else:
             self.step = positive("rate", rate)
         self.rate = None if self.horizon else self.step

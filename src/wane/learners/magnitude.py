@@ -60,7 +60,7 @@ class MagnitudeLearner(Learner):
     def statistics(self) -> tuple[float, float, float]:
         """The paper's (v, s, h) as floats, which may under- or overflow where the learner itself does not."""
         h = self.h.value
-        return self.b * h * h, self.a * h, h
+        return self.b * h * h if self.b > 0.0 else 0.0, self.a * h if self.a > 0.0 else 0.0, h
 
     def _predict(self) -> float:
         return self.x if self.x > 0.0 else 0.0  # line 4

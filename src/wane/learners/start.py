@@ -13,7 +13,7 @@ from wane.learners.base import Learner
 
 def given_point(name: str, point: Any, learner: Learner) -> np.ndarray:
     """A point of the learner's space as a vector: from a number on the line, from an array in R^d."""
-    return np.array([number(name, point)] if learner.dim is None else vector(name, point, learner.n))
+    return np.array(vector(name, [number(name, point)] if learner.dim is None else point, learner.n))
 
 
 def starting_point(name: str, point: Any, learner: Learner, domain: Domain | None) -> np.ndarray:

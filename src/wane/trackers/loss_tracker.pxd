@@ -5,11 +5,17 @@ from wane.learners.scale cimport Scale
 from wane.trackers.base cimport Tracker
 from wane.trackers.losses cimport Loss
 
+cdef double TOLERATED
+
 @cython.final
 cdef class LossTracker(Tracker):
     cdef readonly Learner learner
     cdef readonly Loss loss
     cdef MagnitudeLearner magnitude
-    cdef public double total, late
+    cdef public double total, late, sums, warned_of_reach, warned_of_bias
+    cdef readonly double reach
+    cdef double patience
+    cdef int _warn_of_reach(self, double score) except -1 with gil
+    cdef int _warn_of_bias(self) except -1 with gil
     @cython.locals(kept=double)
     cdef int _add(self, double gradient) except -1 nogil

@@ -10,6 +10,7 @@ Differences from the paper:
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from wane.checks import described, positive
@@ -18,10 +19,17 @@ from wane.learners.adagrad import AdaGrad
 from wane.learners.base import Learner
 from wane.learners.magnitude import MagnitudeLearner
 from wane.learners.odd import OddMagnitudeLearner
+from wane.learners.rule import erfi_rule
 from wane.learners.simplified import SimplifiedMagnitudeLearner
 from wane.trackers.base import Tracker
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
 from wane.trackers.registry import register
+
+TOLERATED = 0.01  # under-coverage by discounting that passes without a warning
+
+
+class CoverageWarning(UserWarning):
+    """A tracker that will miss more rounds than asked for, with the number and the cure; given once a tracker."""
 
 
 class LossTracker(Tracker):
@@ -41,7 +49,7 @@ class LossTracker(Tracker):
     """
 
     parameters = ("learner", "loss", "domain", "on_missing")
-    memory = ("rounds", "total", "late")
+    memory = ("rounds", "total", "late", "sums", "warned_of_reach", "warned_of_bias")
 
     def __init__(self, learner: Learner, loss: Loss, domain: str = "nonnegative", on_missing: str = "error") -> None:
         """Take over the learner and the loss."""
@@ -54,6 +62,11 @@ class LossTracker(Tracker):
         self.magnitude: Any = learner if isinstance(learner, MagnitudeLearner) else None
         self.total = 0.0  # S*, Eq. (discounted_g_sum), in units of the learner's h; magnitude learners only
         self.late = 0.0  # 1 once a label came for another radius than the current one
+        self.sums = 0.0  # S* added up over the rounds
+        self.warned_of_reach = self.warned_of_bias = 0.0
+        steady = self.magnitude is not None and isinstance(loss, Pinball) and learner.discount < 1.0
+        self.reach = largest_radius(learner) if steady else math.inf
+        self.patience = 5.0 / (1.0 - learner.discount) if steady else math.inf  # rounds until the bias is judged
         super().__init__(loss.alpha, domain, on_missing)
 
     def level_changed(self, miss: float) -> None:
@@ -117,6 +130,8 @@ class LossTracker(Tracker):
         current = self._predict()
         played = current if radius != radius else radius
         factor = self.learner.discount if discount != discount else discount
+        if score > self.reach and self.warned_of_reach == 0.0:
+            self._warn_of_reach(score)
         gradient = self.loss._gradient(played, score)
         self.learner._update(gradient, factor)
         if played != current:
@@ -128,6 +143,41 @@ class LossTracker(Tracker):
         """S* after this gradient; the learner's h has just become the unit."""
         kept = self.magnitude.h.shrink if self.magnitude.h.shrink_exponent == 0 else 0.0  # else a jump by 2^512 or more
         self.total = kept * self.total - self.magnitude.h.divide(gradient)
+        if self.magnitude.h.exponent == 0:
+            self.sums = self.sums + self.total * self.magnitude.h.mantissa
+        if self.rounds > self.patience and self.warned_of_bias == 0.0:
+            if (1.0 - self.learner.discount) * self.sums > TOLERATED * self.rounds:
+                self._warn_of_bias()
+
+    def _warn_of_reach(self, score: float) -> None:
+        warnings.warn(
+            f"the score {score:.4g} is beyond reach: with discount {self.learner.discount:g} the radius never exceeds "
+            f"{self.reach:.4g}, however many misses come; raise epsilon (it scales the reach), or the discount",
+            CoverageWarning,
+            stacklevel=3,
+        )
+        self.warned_of_reach = 1.0
+
+    def _warn_of_bias(self) -> None:
+        excess = (1.0 - self.learner.discount) * self.sums / self.rounds
+        warnings.warn(
+            f"discounting costs coverage: with discount {self.learner.discount:g} the miss rate exceeds alpha by about "
+            f"{excess:.3f}; take a discount nearer to 1, 'magl', or a larger alpha for the same effect on purpose",
+            CoverageWarning,
+            stacklevel=3,
+        )
+        self.warned_of_bias = 1.0
+
+
+def largest_radius(learner: Learner) -> float:
+    """What a discounted magnitude learner plays after misses for ever: a = s/h ends at discount / (1 - discount).
+
+    >>> from wane.learners import MagnitudeLearner
+    >>> [round(largest_radius(MagnitudeLearner(discount=d)), 2) for d in (0.5, 0.9, 0.95, 0.98)]
+    [0.0, 0.6, 1.59, 15.36]
+    """
+    d = learner.discount
+    return max(0.0, learner.epsilon * erfi_rule(d / (1.0 - d), d * d / (1.0 - d * d)))  # type: ignore[attr-defined]
 
 
 def chosen(loss: Any, alpha: float) -> Loss:
