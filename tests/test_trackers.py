@@ -366,6 +366,25 @@ def test_a_tracker_warns_once_of_its_structural_under_coverage():
         make("magl-d", 0.1, discount=0.9999).run(s)
 
 
+@pytest.mark.parametrize("name", ["magl-d", "magl", "magdis"])
+def test_epsilon_from_the_warm_up(name):
+    s = 1000.0 * np.abs(np.random.default_rng(0).normal(size=400))
+    tracker = make(name, 0.1, epsilon="auto")
+    with pytest.raises(ValueError, match="warm_start"):
+        tracker.update(1.0)
+    with pytest.raises(ValueError, match="at least one score"):
+        tracker.warm_start([])
+    tracker.warm_start(s[:100])
+    epsilon = float(np.quantile(s[:100], 0.9, method="inverted_cdf"))
+    plain = make(name, 0.1, epsilon=epsilon)
+    plain.run(s[:100])
+    again = load(json.loads(full_state(tracker)))
+    assert tracker.rounds == 100 and again.learner.epsilon == epsilon
+    assert again.run(s[100:]).tobytes() == plain.run(s[100:]).tobytes() == tracker.run(s[100:]).tobytes()
+    with pytest.raises(TypeError, match="epsilon"):
+        LossTracker(learners.AdaGrad(1.0), Pinball(0.1), auto_epsilon=True)
+
+
 def test_loss_tracker_arguments():
     for wrong in (None, 3, learners.AdaptiveLearner(2)):
         with pytest.raises(TypeError, match="learner must be"):

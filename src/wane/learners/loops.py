@@ -28,9 +28,7 @@ def run(learner: Learner, gradients: Any, discounts: Any) -> np.ndarray:
     try:
         play_all(learner, gradients.reshape(-1).data, discounts.data, predictions.reshape(-1).data, played.data)
     except BaseException as error:
-        state.put_back(learner, before)
-        if error.args and isinstance(error.args[0], str):
-            error.args = (f"in round {int(played[0])}: {error.args[0]}", *error.args[1:])
+        state.give_up(learner, before, error, int(played[0]))
         raise
     return predictions
 

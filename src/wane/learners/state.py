@@ -128,6 +128,13 @@ def put_back(learner: Any, taken: list[Any]) -> None:
         put_back(inner, value)
 
 
+def give_up(thing: Any, taken: list[Any], error: BaseException, t: int) -> None:
+    """After an error in round t: the object as it was, and the round in the message."""
+    put_back(thing, taken)
+    if error.args and isinstance(error.args[0], str):
+        error.args = (f"in round {t}: {error.args[0]}", *error.args[1:])
+
+
 def parts_of(learner: Any) -> list[Any]:
     """The arguments that have a state of their own."""
     return [v for v in (getattr(learner, k) for k in learner.parameters) if hasattr(v, "state_dict")]

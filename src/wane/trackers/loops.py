@@ -27,9 +27,7 @@ def run(tracker: Tracker, scores: Any, discounts: Any) -> np.ndarray:
     try:
         play(tracker, scores.data, discounts.data, radii.data, played.data)
     except BaseException as error:
-        state.put_back(tracker, before)
-        if error.args and isinstance(error.args[0], str):
-            error.args = (f"in round {int(played[0])}: {error.args[0]}", *error.args[1:])
+        state.give_up(tracker, before, error, int(played[0]))
         raise
     return radii
 

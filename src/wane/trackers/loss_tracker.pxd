@@ -12,9 +12,11 @@ cdef class LossTracker(Tracker):
     cdef readonly Learner learner
     cdef readonly Loss loss
     cdef MagnitudeLearner magnitude
-    cdef public double total, late, sums, warned_of_reach, warned_of_bias
+    cdef readonly object auto_epsilon
+    cdef public double waiting, total, late, sums, warned_of_reach, warned_of_bias
     cdef readonly double reach
     cdef double patience
+    cdef int _needs_warm_start(self) except -1 with gil
     cdef int _warn_of_reach(self, double score) except -1 with gil
     cdef int _warn_of_bias(self) except -1 with gil
     @cython.locals(kept=double)

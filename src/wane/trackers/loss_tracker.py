@@ -13,6 +13,8 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+
 from wane.checks import described, positive
 from wane.domains import Nonnegative
 from wane.learners.adagrad import AdaGrad
@@ -22,6 +24,7 @@ from wane.learners.odd import OddMagnitudeLearner
 from wane.learners.rule import erfi_rule
 from wane.learners.simplified import SimplifiedMagnitudeLearner
 from wane.trackers.base import Tracker
+from wane.trackers.loops import checked
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
 from wane.trackers.registry import register
 
@@ -40,6 +43,7 @@ class LossTracker(Tracker):
         loss: ``Pinball(alpha)``, ``SkewedQuadratic(alpha)`` or ``UserLoss(alpha, subgradient)``.
         domain: "nonnegative", where the radius is projected to [0, inf), or "real".
         on_missing: "error" or "skip".
+        auto_epsilon: take the learner's epsilon from the scores of ``warm_start``, which must then come first.
 
     >>> from wane.learners import MagnitudeLearner
     >>> from wane.trackers import LossTracker, Pinball
@@ -48,26 +52,64 @@ class LossTracker(Tracker):
     array([0.   , 1.076, 1.03 , 0.998])
     """
 
-    parameters = ("learner", "loss", "domain", "on_missing")
-    memory = ("rounds", "total", "late", "sums", "warned_of_reach", "warned_of_bias")
+    parameters = ("learner", "loss", "domain", "on_missing", "auto_epsilon")
+    memory = ("rounds", "waiting", "total", "late", "sums", "warned_of_reach", "warned_of_bias")
 
-    def __init__(self, learner: Learner, loss: Loss, domain: str = "nonnegative", on_missing: str = "error") -> None:
+    def __init__(
+        self,
+        learner: Learner,
+        loss: Loss,
+        domain: str = "nonnegative",
+        on_missing: str = "error",
+        auto_epsilon: bool = False,
+    ) -> None:
         """Take over the learner and the loss."""
         if not isinstance(learner, Learner) or learner.dim is not None:
             raise TypeError(f"learner must be a Learner on the line (dim=None), got {described(learner)}")
         if not isinstance(loss, Loss):
             raise TypeError(f"loss must be a Loss such as Pinball(alpha), got {described(loss)}")
-        self.learner = learner
+        if auto_epsilon and "epsilon" not in learner.parameters:
+            raise TypeError(f"auto_epsilon needs a learner with an epsilon, got {learner!r}")
         self.loss = loss
-        self.magnitude: Any = learner if isinstance(learner, MagnitudeLearner) else None
+        self.auto_epsilon = auto_epsilon
+        self.waiting = 1.0 if auto_epsilon else 0.0  # for warm_start
         self.total = 0.0  # S*, Eq. (discounted_g_sum), in units of the learner's h; magnitude learners only
         self.late = 0.0  # 1 once a label came for another radius than the current one
         self.sums = 0.0  # S* added up over the rounds
         self.warned_of_reach = self.warned_of_bias = 0.0
-        steady = self.magnitude is not None and isinstance(loss, Pinball) and learner.discount < 1.0
+        self._adopt(learner)
+        super().__init__(loss.alpha, domain, on_missing)
+
+    def _adopt(self, learner: Any) -> None:
+        self.learner = learner
+        self.magnitude: Any = learner if isinstance(learner, MagnitudeLearner) else None
+        steady = self.magnitude is not None and isinstance(self.loss, Pinball) and learner.discount < 1.0
         self.reach = largest_radius(learner) if steady else math.inf
         self.patience = 5.0 / (1.0 - learner.discount) if steady else math.inf  # rounds until the bias is judged
-        super().__init__(loss.alpha, domain, on_missing)
+
+    def warm_start(self, scores: Any) -> None:
+        """Learn from scores of the past; with ``auto_epsilon`` their (1 - alpha) quantile becomes epsilon first.
+
+        >>> import wane
+        >>> tracker = wane.trackers.make("magl", 0.1, epsilon="auto")
+        >>> tracker.warm_start([100.0, 300.0, 200.0] * 10)
+        >>> tracker.learner.epsilon
+        300.0
+        """
+        if self.waiting:
+            past = checked(self, scores)
+            past = past[~np.isnan(past)]
+            if not len(past):
+                raise ValueError("warm_start needs at least one score to choose epsilon from")
+            guess = (
+                abs(float(np.quantile(past, 1.0 - self.alpha, method="inverted_cdf")))
+                or float(np.abs(past).max())
+                or 1.0
+            )
+            given = {k: getattr(self.learner, k) for k in self.learner.parameters}
+            self._adopt(type(self.learner)(**{**given, "epsilon": guess}))
+            self.waiting = 0.0
+        self.run(scores)
 
     def level_changed(self, miss: float) -> None:
         """The level lives in the loss as well."""
@@ -130,6 +172,8 @@ class LossTracker(Tracker):
         current = self._predict()
         played = current if radius != radius else radius
         factor = self.learner.discount if discount != discount else discount
+        if self.waiting != 0.0:
+            self._needs_warm_start()
         if score > self.reach and self.warned_of_reach == 0.0:
             self._warn_of_reach(score)
         gradient = self.loss._gradient(played, score)
@@ -148,6 +192,9 @@ class LossTracker(Tracker):
         if self.rounds > self.patience and self.warned_of_bias == 0.0:
             if (1.0 - self.learner.discount) * self.sums > TOLERATED * self.rounds:
                 self._warn_of_bias()
+
+    def _needs_warm_start(self) -> None:
+        raise ValueError("epsilon='auto' is chosen from past scores: call warm_start(scores) first, or give a number")
 
     def _warn_of_reach(self, score: float) -> None:
         warnings.warn(
@@ -192,17 +239,22 @@ def chosen(loss: Any, alpha: float) -> Loss:
     return known[loss](alpha)
 
 
-def magnitude(alpha: float, epsilon: float, discount: float, loss: Any, domain: str, on_missing: str) -> LossTracker:
+def magnitude(alpha: float, epsilon: Any, discount: float, loss: Any, domain: str, on_missing: str) -> LossTracker:
     """Algorithm 1 on [0, inf), its odd form on the real line."""
-    learner = (OddMagnitudeLearner if domain == "real" else MagnitudeLearner)(epsilon, discount)
-    return LossTracker(learner, chosen(loss, alpha), domain, on_missing)
+    learner = (OddMagnitudeLearner if domain == "real" else MagnitudeLearner)(initial(epsilon), discount)
+    return LossTracker(learner, chosen(loss, alpha), domain, on_missing, epsilon == "auto")
+
+
+def initial(epsilon: Any) -> Any:
+    """The epsilon to make a learner with; "auto" is replaced at the warm start."""
+    return 1.0 if isinstance(epsilon, str) and epsilon == "auto" else epsilon
 
 
 @register("magl-d")
 def magl_d(
     alpha: float,
     *,
-    epsilon: float = 1.0,
+    epsilon: float | str = 1.0,
     discount: float = 0.999,
     loss: Any = "pinball",
     domain: str = "nonnegative",
@@ -216,7 +268,7 @@ def magl_d(
 def magl(
     alpha: float,
     *,
-    epsilon: float = 1.0,
+    epsilon: float | str = 1.0,
     loss: Any = "pinball",
     domain: str = "nonnegative",
     on_missing: str = "error",
@@ -229,16 +281,15 @@ def magl(
 def magdis(
     alpha: float,
     *,
-    epsilon: float = 1.0,
+    epsilon: float | str = 1.0,
     discount: float = 0.999,
     initial_variance: float = 1.0,
     loss: Any = "pinball",
     on_missing: str = "error",
 ) -> LossTracker:
     """MagDis: Algorithm 5, without hint and clipping; on [0, inf) only."""
-    return LossTracker(
-        SimplifiedMagnitudeLearner(epsilon, discount, initial_variance), chosen(loss, alpha), on_missing=on_missing
-    )
+    learner = SimplifiedMagnitudeLearner(initial(epsilon), discount, initial_variance)
+    return LossTracker(learner, chosen(loss, alpha), "nonnegative", on_missing, epsilon == "auto")
 
 
 @register("sf-ogd")
