@@ -1,19 +1,35 @@
 """Online conformal prediction: the radius for the next score."""
 
+from wane.trackers import bayes, control, decaying, eci, kt, linear, saocp, trivial  # noqa: F401  # they register
+from wane.trackers.aci import AdaptiveConformal
+from wane.trackers.agaci import AggregatedConformal
 from wane.trackers.base import Tracker, load
+from wane.trackers.faci import QuantileExperts, RadiusExperts
+from wane.trackers.lagged import Lagged
 from wane.trackers.loss_tracker import CoverageWarning, LossTracker
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
+from wane.trackers.nex import NexConformal
 from wane.trackers.registry import make, names, register
 from wane.trackers.schedules import HalfLife
+from wane.trackers.split import SplitConformal
+from wane.trackers.trailing_window import TrailingWindow
 
 __all__ = [
+    "AdaptiveConformal",
+    "AggregatedConformal",
     "CoverageWarning",
     "HalfLife",
+    "Lagged",
     "Loss",
     "LossTracker",
+    "NexConformal",
     "Pinball",
+    "QuantileExperts",
+    "RadiusExperts",
     "SkewedQuadratic",
+    "SplitConformal",
     "Tracker",
+    "TrailingWindow",
     "UserLoss",
     "load",
     "make",

@@ -1,0 +1,108 @@
+# cython: boundscheck=False, wraparound=False
+"""Bayesian online conformal prediction, in a form of our own (after Zhang, Lu, Yang 2024, arXiv 2410.02561).
+
+Verified from public summaries of the paper: the radius is a quantile of a belief that blends a prior with the
+empirical law of the past scores, so that the radii of all levels are nested; there are a quantised version of bounded
+memory and a discounted one. Not verified, hence our own choice: the uniform prior on [0, max_score], its weight
+1/sqrt(n + 1) when the (discounted) number of past scores is n, and the grid.
+"""
+
+from __future__ import annotations
+
+import math
+
+from wane.checks import positive, scalar
+from wane.trackers.base import Tracker
+from wane.trackers.control import whole, zeros
+from wane.trackers.registry import register
+
+TINY = 1e-200  # counts below it are none: arithmetic on subnormal numbers is slow
+
+
+class Bayes(Tracker):
+    r"""The quantile of a prior mixed with the past, :math:`P = \lambda P_0 + (1 - \lambda) \hat P`.
+
+    :math:`P_0` is uniform over ``cells`` equal cells of [0, D] and :math:`\hat P` the histogram of the past scores,
+    aged by the discount; :math:`\lambda = 1/\sqrt{n + 1}` with n the discounted number of scores. The radius is the
+    upper end of the first cell up to which P has 1 - alpha: at most D, so scores beyond D are never covered. No
+    feedback corrects it: with a discount the prior keeps its weight, and the coverage is not exactly 1 - alpha. It does
+    not depend on alpha's history: all levels can be read from one state by setting ``alpha``. The radius played for a
+    late label does not matter. With domain "real" the prior lives on [-D, D].
+
+    Args:
+        alpha: the share of misses.
+        max_score: D.
+        discount: of the past; 1 forgets nothing. A discount given with a score takes its place.
+        cells: the number of cells; a round costs O(cells).
+        domain: "nonnegative" or "real".
+        on_missing: "error" or "skip".
+
+    >>> tracker = Bayes(0.1, max_score=10.0)
+    >>> tracker.run([1.0] * 10000)[[0, 100, 9999]].round(2)
+    array([9., 1., 1.])
+    """
+
+    parameters = ("alpha", "max_score", "discount", "cells", "domain", "on_missing")
+    memory = ("rounds", "counts", "n")
+
+    def __init__(
+        self,
+        alpha: float,
+        max_score: float,
+        discount: float = 1.0,
+        cells: int = 500,
+        domain: str = "nonnegative",
+        on_missing: str = "error",
+    ) -> None:
+        """Only the prior."""
+        super().__init__(alpha, domain, on_missing)
+        self.max_score = positive("max_score", max_score)
+        self.discount = scalar("discount", discount)
+        if not 0.0 <= self.discount <= 1.0:
+            raise ValueError(f"discount must lie in [0, 1], got {discount!r}: 1 forgets nothing")
+        self.cells = whole("cells", cells, 1)
+        self.counts = zeros(self.cells)
+        self.n = 0.0
+
+    def _predict(self) -> float:
+        low = -self.max_score if self.signed else 0.0
+        return low + (self.max_score - low) * ((self._cell() + 1.0) / self.cells)
+
+    def _update(self, score: float, radius: float, discount: float) -> None:
+        self._count(score, self.discount if discount != discount else min(discount, 1.0))
+
+    def _cell(self):
+        weight = 1.0 / math.sqrt(self.n + 1.0)
+        each = weight / self.cells
+        scale = (1.0 - weight) / self.n if self.n > 0.0 else 0.0
+        wanted = (1.0 - self.miss) * (1.0 - 1e-12)  # a sum of rounded numbers
+        mass = 0.0
+        for i in range(self.cells - 1):
+            mass += each + scale * self.counts[i]
+            if mass >= wanted:
+                return i
+        return self.cells - 1
+
+    def _count(self, score, discount):
+        if discount < 1.0:
+            for i in range(self.cells):
+                self.counts[i] = discount * self.counts[i] if self.counts[i] > TINY else 0.0
+        low = -self.max_score if self.signed else 0.0
+        share = (score - low) / (self.max_score - low) * self.cells
+        place = int(max(0.0, min(self.cells - 1.0, math.ceil(share) - 1.0)))  # (lower end, upper end]
+        self.counts[place] += 1.0
+        self.n = discount * self.n + 1.0
+
+
+@register("bayes")
+def bayes(
+    alpha: float,
+    *,
+    max_score: float,
+    discount: float = 1.0,
+    cells: int = 500,
+    domain: str = "nonnegative",
+    on_missing: str = "error",
+) -> Tracker:
+    """A quantile of a uniform prior on [0, max_score] mixed with the (discounted) past; all levels are nested."""
+    return Bayes(alpha, max_score, discount, cells, domain, on_missing)

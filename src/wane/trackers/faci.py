@@ -1,0 +1,368 @@
+# cython: boundscheck=False, wraparound=False
+"""FACI and DtACI (Gibbs and Candes, arXiv 2208.08401, first and last version), and FACI-S, FACI on radii (2302.07869).
+
+Experts with steps gamma_k follow the misses as ACI does; exponential weights with sharing mix what they say.
+
+Differences from the paper and from published code:
+
+1. FACI: the step of the weights is the paper's; the published code (arXiv 2302.07869) divides by 3 under the root, so
+   its step is sqrt(3) times larger. ``published=True`` restores that, and the radius 0 before the first score.
+2. FACI-S: the scale is ``max_score``, or the largest score so far; the published code ignores the one it is given and
+   takes 1. ``published=True`` restores that, and its gradient 0 at a tie.
+3. A tie is a miss (``tie="miss"``); the authors count it as covered. ``published=True`` restores that.
+4. DtACI: the authors' code works on given ranks beta, with a step of 2.72, which is the formula below at alpha = 0.1 to
+   three digits; ``published=True`` takes it. It draws one expert at random, or plays the mean, which is done here.
+5. Experts learn after more than 1 / alpha scores, as in the code for FACI: a rank among fewer says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described, positive
+from wane.order import History, inverted_cdf
+from wane.trackers.base import Tracker
+from wane.trackers.registry import register
+
+INFINITY = float("inf")
+
+GAMMAS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # the authors'
+LARGEST = 1e300  # of a squared loss that is kept: their sum stays finite
+
+
+class QuantileExperts(Tracker):
+    r"""The radius is the quantile of all past scores at a mean of levels, each following the misses at its own step.
+
+    With :math:`\beta_t` the share of the past scores above (``tie="miss"``) or not below the new one, that is the
+    largest level that would have covered it, and :math:`\ell` the pinball loss of :math:`\beta_t - \alpha_t^k`,
+
+    .. math::
+        w^k &\propto (1-\sigma)\, w^k e^{-\eta\, \ell(\beta_t - \alpha_t^k)} + \sigma / K \cdot \mathrm{(sum)} \\
+        \alpha_{t+1}^k &= \alpha_t^k + \gamma_k (\alpha - 1[\alpha_t^k > \beta_t])
+
+    and the radius is ``inverted_cdf`` at :math:`1 - \sum_k w^k \alpha_t^k`. It is infinite, and ``cold``, before the
+    first score. Experts are judged by ranks, not by the radius that was played; discounts are ignored. When alpha is
+    changed, all levels move by as much. Memory grows by one number a round, because any quantile of the past may be
+    asked for.
+
+    Args:
+        alpha: the share of misses.
+        method: "faci", whose levels are clipped to [0, 1], or "dtaci", whose levels are free.
+        gammas: the steps.
+        interval: the length |I| of the stretches on which regret is to be small.
+        sigma: the share; None is 1 / (2 |I|).
+        eta: the step of the weights; None is the paper's formula at this alpha, :math:`\sqrt{3/|I|}
+            \sqrt{(\log(K|I|)+2) / ((1-\alpha)^2\alpha^3 + \alpha^2(1-\alpha)^3)}`, with
+            :math:`\log(2K|I|)+1` for DtACI.
+        clip: where the mean level is 0 or less, play the largest score (True) or infinity.
+        tie: whether radius = score is a "miss" or "covered".
+        published: difference 1.
+        domain: "nonnegative" or "real".
+        on_missing: "error" or "skip".
+
+    >>> tracker = QuantileExperts(0.1)
+    >>> tracker.run([1.0, 2.0, 3.0] * 20)[[0, 1, 20, 40, 59]]
+    array([inf,  1.,  3.,  3.,  3.])
+    """
+
+    parameters = (
+        "alpha", "method", "gammas", "interval", "sigma", "eta", "clip", "tie", "published", "domain", "on_missing"
+    )  # fmt: skip
+    memory = ("rounds", "levels", "weights", "past")
+
+    def __init__(
+        self,
+        alpha: float,
+        method: str = "faci",
+        gammas: Any = GAMMAS,
+        interval: int = 100,
+        sigma: float | None = None,
+        eta: float | None = None,
+        clip: bool = True,
+        tie: str = "miss",
+        published: bool = False,
+        domain: str = "nonnegative",
+        on_missing: str = "error",
+    ) -> None:
+        """Nothing seen; every level is alpha."""
+        if method not in ("faci", "dtaci"):
+            raise ValueError(f"method must be 'faci' or 'dtaci', got {described(method)}")
+        if tie not in ("miss", "covered"):
+            raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
+        self.method = method
+        self.bounded = method == "faci"
+        self.gammas, self.rates = steps(gammas)
+        self.interval, self.sigma, self.share = sharing(interval, sigma)
+        self.eta = None if eta is None else positive("eta", eta)
+        self.clip = bool(clip)
+        self.tie = tie
+        self.tie_covers = tie == "covered"
+        self.published = bool(published)
+        self.levels: Any = np.zeros(len(self.gammas)).data
+        self.weights: Any = np.full(len(self.gammas), 1.0 / len(self.gammas)).data
+        self.losses: Any = np.zeros(len(self.gammas)).data
+        self.past = History()
+        self.miss = 0.0
+        super().__init__(alpha, domain, on_missing)
+
+    def level_changed(self, miss: float) -> None:
+        """The levels move with alpha, and the step of the weights follows it."""
+        for k in range(len(self.gammas)):
+            self.levels[k] += miss - self.miss
+        self.miss = miss
+        self.speed = self._speed() if self.eta is None else self.eta
+
+    def _speed(self):
+        """The paper's eta."""
+        a, b, n = self.miss, 1.0 - self.miss, len(self.gammas) * self.interval
+        top = math.log(n) + 2.0 if self.bounded else math.log(2.0 * n) + 1.0
+        eta = math.sqrt(3.0 / self.interval) * math.sqrt(top / (b * b * a * a * a + a * a * b * b * b))
+        return eta * math.sqrt(3.0) if self.published and self.bounded else eta
+
+    @property
+    def cold(self) -> bool:
+        """Whether there is no score yet."""
+        return self.past.bag.n == 0
+
+    @property
+    def level(self) -> float:
+        """The mean level that the next radius is taken at."""
+        return mean(self.weights, self.levels)
+
+    def _predict(self) -> float:
+        if self.past.bag.n == 0:
+            return 0.0 if self.published and self.bounded else INFINITY
+        level = mean(self.weights, self.levels)
+        if level <= 0.0 and not self.clip:
+            return INFINITY
+        return inverted_cdf(self.past.bag, 1.0 - level)
+
+    def _update(self, score: float, radius: float, discount: float) -> None:
+        if self.past.bag.n > math.floor(1.0 / self.miss):
+            self.learn(self._rank(score))
+        self.past.push(score)
+
+    def _rank(self, score):
+        """The paper's beta."""
+        below = self.past.bag.count_below(score) if self.tie_covers else self.past.bag.count_at_most(score)
+        return (self.past.bag.n - below) / (self.past.bag.n + 0.0)
+
+    def learn(self, beta):
+        """One round of the experts at a given beta, for ranks that come from elsewhere."""
+        for k in range(self.levels.shape[0]):
+            u = beta - self.levels[k]
+            self.losses[k] = self.miss * u if u >= 0.0 else (self.miss - 1.0) * u
+        reweigh(self.weights, self.losses, self.speed, self.share)
+        for k in range(self.levels.shape[0]):
+            u = self.levels[k] + self.rates[k] * (self.miss - (1.0 if self.levels[k] > beta else 0.0))
+            self.levels[k] = min(max(u, 0.0), 1.0) if self.bounded else u
+        return 0
+
+
+class RadiusExperts(Tracker):
+    r"""FACI-S: experts follow the misses with radii in place of levels, and their mean is played.
+
+    With :math:`\ell` the pinball loss, D the scale, and the step of the weights from the last |I| mean squared losses
+    (before there are any, :math:`(D(1-\alpha))^2`),
+
+    .. math::
+        w^k &\propto (1-\sigma)\, w^k e^{-\eta\, \ell(r_t^k, s_t)} + \sigma / K \cdot \mathrm{(sum)}, \qquad
+        \eta = \sqrt{\frac{\log(K |I|) + 2}{|I|\ \mathrm{mean}(\sum_k w^k \ell^2)}} \\
+        r_{t+1}^k &= r_t^k + \gamma_k D (1[r_t^k \le s_t] - \alpha)
+
+    Experts are judged by their own radii, not by the one that was played; discounts are ignored.
+
+    Args:
+        alpha: the share of misses.
+        max_score: the scale D; None is the largest absolute score so far.
+        gammas: the steps.
+        interval: the length |I| of the stretches on which regret is to be small.
+        sigma: the share; None is 1 / (2 |I|).
+        tie: whether radius = score is a "miss", "covered", or "neither", which moves nothing.
+        domain: "nonnegative", where the radius is projected to [0, inf), or "real".
+        on_missing: "error" or "skip".
+
+    >>> RadiusExperts(0.1, max_score=1.0).run([1.0] * 60)[[0, 20, 40, 59]].round(3)
+    array([0.   , 0.977, 1.017, 1.03 ])
+    """
+
+    parameters = ("alpha", "max_score", "gammas", "interval", "sigma", "tie", "domain", "on_missing")
+    memory = ("rounds", "largest", "radii", "weights", "squares")
+
+    def __init__(
+        self,
+        alpha: float,
+        max_score: float | None = None,
+        gammas: Any = GAMMAS,
+        interval: int = 100,
+        sigma: float | None = None,
+        tie: str = "miss",
+        domain: str = "nonnegative",
+        on_missing: str = "error",
+    ) -> None:
+        """Every radius is 0."""
+        if tie not in ("miss", "covered", "neither"):
+            raise ValueError(f"tie must be 'miss', 'covered' or 'neither', got {described(tie)}")
+        super().__init__(alpha, domain, on_missing)
+        self.max_score = None if max_score is None else positive("max_score", max_score)
+        self.given = self.max_score or 0.0  # 0: follow the scores
+        self.gammas, self.rates = steps(gammas)
+        self.interval, self.sigma, self.share = sharing(interval, sigma)
+        self.tie = tie
+        self.at_tie = {"miss": 1.0, "covered": 0.0, "neither": -1.0}[tie]
+        self.largest = 0.0
+        self.radii: Any = np.zeros(len(self.gammas)).data
+        self.weights: Any = np.full(len(self.gammas), 1.0 / len(self.gammas)).data
+        self.losses: Any = np.zeros(len(self.gammas)).data
+        self.squares: Any = np.zeros(self.interval).data  # by round, modulo the interval
+
+    def _predict(self) -> float:
+        radius = mean(self.weights, self.radii)
+        return radius if self.signed or radius > 0.0 else 0.0
+
+    def _update(self, score: float, radius: float, discount: float) -> None:
+        self._learn(score)
+
+    def _learn(self, score):
+        self.largest = max(self.largest, abs(score))
+        scale = self.given if self.given > 0.0 else self.largest
+        square = 0.0
+        for k in range(self.radii.shape[0]):
+            u = score - self.radii[k]
+            self.losses[k] = (1.0 - self.miss) * u if u >= 0.0 else -self.miss * u
+            square += self.weights[k] * min(self.losses[k] * self.losses[k], LARGEST)
+        total = self._sum_of_squares(scale)
+        if total > 0.0:
+            count = self.radii.shape[0] * self.interval
+            reweigh(self.weights, self.losses, math.sqrt((math.log(count) + 2.0) / total), self.share)
+        self.squares[self.rounds % self.interval] = square
+        for k in range(self.radii.shape[0]):
+            err = 1.0 if score > self.radii[k] else 0.0
+            if score == self.radii[k]:
+                err = self.at_tie if self.at_tie >= 0.0 else self.miss
+            self.radii[k] += self.rates[k] * scale * (err - self.miss)
+
+    def _sum_of_squares(self, scale):
+        """|I| times the mean of the squared losses of the last |I| rounds, or of a guess."""
+        n = min(self.rounds, self.interval)
+        total = 0.0
+        for i in range(n):
+            total += self.squares[i]
+        if n > 0:
+            return total * (self.interval / (n + 0.0))
+        return self.interval * min(scale * (1.0 - self.miss) * (scale * (1.0 - self.miss)), LARGEST)
+
+
+def mean(weights, values):
+    """The weighted mean.
+
+    >>> mean(np.array([1.0, 3.0]).data, np.array([0.0, 1.0]).data)
+    0.75
+    """
+    total = weight = 0.0
+    for k in range(weights.shape[0]):
+        total += weights[k] * values[k]
+        weight += weights[k]
+    return total / weight
+
+
+def reweigh(weights, losses, eta, sigma):
+    """Exponential weights with sharing, in place; the best expert's loss is taken from all, which changes nothing.
+
+    >>> w = np.array([0.5, 0.5])
+    >>> _ = reweigh(w.data, np.array([0.0, 1.0]).data, 1000.0, 0.1)
+    >>> w
+    array([0.95, 0.05])
+    """
+    n = weights.shape[0]
+    least = losses[0]
+    for k in range(n):
+        least = min(least, losses[k])
+    total = 0.0
+    for k in range(n):
+        weights[k] *= math.exp(-eta * (losses[k] - least))
+        total += weights[k]
+    for k in range(n):
+        weights[k] = (1.0 - sigma) * weights[k] / total + sigma / n
+    return 0
+
+
+def steps(gammas: Any) -> tuple[tuple[float, ...], Any]:
+    """The steps, checked, as a tuple and as an array."""
+    given = tuple(positive("gammas", g) for g in gammas)
+    if not given:
+        raise ValueError("gammas must hold at least one step")
+    return given, np.array(given).data
+
+
+def sharing(interval: Any, sigma: Any) -> tuple[int, float | None, float]:
+    """The length of a stretch, the share as given, and the share to use."""
+    if isinstance(interval, bool) or not hasattr(interval, "__index__") or interval < 1:
+        raise ValueError(f"interval must be a number of rounds, got {described(interval)}")
+    length = interval.__index__()
+    if sigma is None:
+        return length, None, 1.0 / (2.0 * length)
+    share = positive("sigma", sigma)
+    if share > 1.0:
+        raise ValueError(f"sigma is a share, at most 1, got {sigma!r}")
+    return length, share, share
+
+
+@register("faci")
+def faci(
+    alpha: float,
+    *,
+    gammas: Any = GAMMAS,
+    interval: int = 100,
+    sigma: float | None = None,
+    eta: float | None = None,
+    tie: str | None = None,
+    published: bool = False,
+    domain: str = "nonnegative",
+    on_missing: str = "error",
+) -> QuantileExperts:
+    """FACI; ``published=True`` has the larger step of the code behind the published table and its rule for ties."""
+    rule = ("covered" if published else "miss") if tie is None else tie
+    return QuantileExperts(alpha, "faci", gammas, interval, sigma, eta, True, rule, published, domain, on_missing)
+
+
+@register("dtaci")
+def dtaci(
+    alpha: float,
+    *,
+    gammas: Any = GAMMAS,
+    interval: int = 500,
+    sigma: float | None = None,
+    eta: float | None = None,
+    clip: bool = True,
+    tie: str | None = None,
+    published: bool = False,
+    domain: str = "nonnegative",
+    on_missing: str = "error",
+) -> QuantileExperts:
+    """DtACI; ``published=True`` has the authors' step 2.72, their rule for ties and an infinite radius at level 0."""
+    rule = ("covered" if published else "miss") if tie is None else tie
+    if published:
+        eta, clip = (2.72 if eta is None else eta), False
+    return QuantileExperts(alpha, "dtaci", gammas, interval, sigma, eta, clip, rule, published, domain, on_missing)
+
+
+@register("faci-s")
+def faci_s(
+    alpha: float,
+    *,
+    max_score: float | None = None,
+    gammas: Any = GAMMAS,
+    interval: int = 100,
+    sigma: float | None = None,
+    tie: str | None = None,
+    published: bool = False,
+    domain: str = "nonnegative",
+    on_missing: str = "error",
+) -> RadiusExperts:
+    """FACI on radii; ``published=True`` has the scale 1, whatever ``max_score`` is, and does not move at a tie."""
+    rule = ("neither" if published else "miss") if tie is None else tie
+    return RadiusExperts(alpha, 1.0 if published else max_score, gammas, interval, sigma, rule, domain, on_missing)

@@ -1,0 +1,48 @@
+"""A tracker that is one round behind: what the paper's published code plays."""
+
+from __future__ import annotations
+
+from wane.checks import described
+from wane.trackers.base import Tracker
+
+INFINITY = float("inf")
+
+
+class Lagged(Tracker):
+    """Play in each round what the tracker inside would have played in the round before, and 0 in the first.
+
+    The tracker inside learns as if its own radius were played, with every label in time: a late label's radius is not
+    passed on. It belongs to this one from now on.
+
+    >>> import wane
+    >>> scores = [1.0] * 9
+    >>> a, b = wane.trackers.make("magl", alpha=0.1), Lagged(wane.trackers.make("magl", alpha=0.1))
+    >>> bool((b.run(scores)[1:] == a.run(scores)[:-1]).all())
+    True
+    """
+
+    parameters = ("tracker",)
+    memory = ("rounds", "stale", "infinite")
+
+    def __init__(self, tracker: Tracker) -> None:
+        """Take over the tracker."""
+        if not isinstance(tracker, Tracker):
+            raise TypeError(f"tracker must be a Tracker, got {described(tracker)}")
+        self.tracker = tracker
+        super().__init__(tracker.alpha, tracker.domain, tracker.on_missing)
+        self.stale = 0.0
+        self.infinite = 0.0  # the sign of an infinite radius, which plain data cannot hold
+
+    def level_changed(self, miss: float) -> None:
+        """The level lives in the tracker inside as well."""
+        self.miss = miss
+        self.tracker.alpha = miss
+
+    def _predict(self) -> float:
+        return self.stale if self.infinite == 0.0 else self.infinite * INFINITY
+
+    def _update(self, score: float, radius: float, discount: float) -> None:
+        now = self.tracker._predict()
+        self.tracker._ingest(score, now, discount)
+        self.infinite = 1.0 if now == INFINITY else -1.0 if now == -INFINITY else 0.0
+        self.stale = now if self.infinite == 0.0 else 0.0
