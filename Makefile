@@ -27,6 +27,7 @@ lint: $(VENV)/ready
 
 bench: build
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/trackers.py
 
 docs: $(VENV)/ready
 	PYTHONPATH=src $(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html

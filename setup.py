@@ -3,6 +3,8 @@
 WANE_PURE=1 compiles nothing; WANE_REQUIRE_COMPILED=1 makes a failure to compile an error.
 """
 
+import hashlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -38,9 +40,15 @@ class AllOrNothing(build_ext):
             self.warn(f"cannot compile ({error}): wane is installed uncompiled, same results, 10-50 times slower")
 
     def translate(self):
-        """From Python to C."""
+        """From Python to C; changes are found by content, because a changed file may have an older date."""
         from Cython.Build import cythonize
 
+        known, contents = Path("build/contents.json"), {}
+        before = json.loads(known.read_text()) if known.exists() else {}
+        for f in sorted([*Path("src").rglob("*.py"), *Path("src").rglob("*.pxd")]):
+            contents[str(f)] = hashlib.sha256(f.read_bytes()).hexdigest()
+            if contents[str(f)] != before.get(str(f)):
+                f.touch()
         translated = cythonize(
             extensions(),
             build_dir="build/c",
@@ -56,6 +64,8 @@ class AllOrNothing(build_ext):
         sources = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:
             extension.sources = sources[extension.name]
+        known.parent.mkdir(exist_ok=True)
+        known.write_text(json.dumps(contents))
 
 
 # An editable install stays uncompiled: src/ never holds a .so that shadows a newer .py.

@@ -265,6 +265,113 @@ def test_memory_is_constant(make):
     assert json.dumps(a.state_dict()["memory"]).count(",") == before
 
 
+@pytest.mark.parametrize(
+    ("make", "memory"),
+    [
+        (learners.MagnitudeLearner, {"b": -100.0}),
+        (learners.MagnitudeLearner, {"a": -1e6}),
+        (learners.MagnitudeLearner, {"h": [-1.0, 0]}),
+        (learners.MagnitudeLearner, {"h": [1e300, 0]}),
+        (learners.MagnitudeLearner, {"h": [1.0, 0.5]}),
+        (learners.MagnitudeLearner, {"x": 10**400}),
+        (learners.OddMagnitudeLearner, {"b": -1e3}),
+        (lambda: learners.AdaGrad(1.0, dim=2), {"b": -5.0}),
+        (lambda: learners.AdaGrad(domain=wane.domains.Ball()), {"x": [5.0]}),
+        (learners.CoinBetting, {"s": [100.0]}),
+        (learners.CoinBetting, {"count": -1.0}),
+        (learners.ExponentialPotential, {"b": -3.0}),
+        (lambda: learners.GradientDescent(diameter=1.0, schedule="horizon"), {"H": -5.0}),
+    ],
+)
+def test_a_corrupted_memory_is_refused(make, memory):
+    learner = make()
+    learner.run(shaped(learner, [-1.0, 0.5, -1.0, 1.0]))
+    state = learner.state_dict()
+    assert load(state).run(shaped(learner, [1.0, 1.0])) is not None
+    with pytest.raises(ValueError):
+        load({**state, "memory": {**state["memory"], **memory}})
+
+
+def test_all_parameters_must_be_there():
+    state = learners.MagnitudeLearner().state_dict()
+    for wrong in ({}, [], {"epsilon": 1.0}):
+        with pytest.raises(ValueError, match="parameters"):
+            load({**state, "parameters": wrong})
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.array("-1.5"),
+        bytearray(b"-1.5"),
+        np.timedelta64(1),
+        np.complex64(1 + 2j),
+        10**400,
+        np.ma.masked_array([1.0], [1]),
+    ],
+    ids=str,
+)
+def test_what_is_no_real_number(bad):
+    learner = learners.MagnitudeLearner()
+    for wrong in (
+        lambda: learner.update(bad),
+        lambda: learner.update(1.0, bad),
+        lambda: learners.MagnitudeLearner(epsilon=bad),
+        lambda: learners.LinearFTRL(dim=1).update([bad] if np.ndim(bad) == 0 else bad),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            wrong()
+
+
+def test_the_caller_keeps_the_arrays():
+    """Writing to an array that was given, or to one that is shown, changes no learner."""
+    given = np.array([0.5, 0.5])
+    made = [
+        learners.AdaGrad(2.0, dim=2, start=given),
+        learners.GradientDescent(0.1, dim=2, start=given),
+        learners.Centered(learners.LinearFTRL(dim=2), given),
+        learners.AdaptiveLearner(2, center=given),
+        learners.AdaptiveLearner(2, domain=wane.domains.Ball(1.0, given)),
+    ]
+    given[:] = 9.0
+    for learner in made:
+        for same in (learner, copy.deepcopy(learner)):
+            same.reset()
+            assert same.predict().tolist() == [0.5, 0.5] or "Ball" in repr(same)
+        for name in ("start", "center"):
+            shown = getattr(learner, name, None)
+            if shown is not None:
+                with pytest.raises(ValueError, match="read-only"):
+                    shown[:] = 7.0
+
+
+def test_a_user_learner_that_plays_nonsense_is_refused():
+    class Nonsense(Mine):
+        def _predict(self):
+            return math.nan if self.x else 0.0
+
+    learner = Nonsense()
+    with pytest.raises(ValueError, match=r"in round 1: Nonsense\(.*finite"):
+        learner.run([1.0, 1.0])
+    learner.update(1.0)
+    with pytest.raises(ValueError, match="the prediction must be finite"):
+        learner.predict()
+
+
+def test_every_error_names_its_round():
+    for error in (AssertionError(), ValueError(3), KeyError("a", "b")):
+
+        class Raises(Mine):
+            def _update(self, gradient, discount, error=error):
+                if gradient == 7.0:
+                    raise error
+                super()._update(gradient, discount)
+
+        with pytest.raises(type(error)) as caught:
+            Raises().run([1.0, 7.0])
+        assert "in round 1" in " ".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
 def test_plain_data_cannot_hold_objects():
     a = ROWS["FTRL"][0]()
     with pytest.raises(TypeError, match=r"prediction=\.\.\."):

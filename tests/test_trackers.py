@@ -301,6 +301,9 @@ def test_losses():
         for x, y in zip(r.ravel(), s.ravel(), strict=True):
             g = loss.gradient(x, y)
             assert g <= 0.0 if x < y else (g >= 0.0 if x > y else True)
+    assert [Pinball(0.2, tie).gradient(1.0, 1.0) for tie in ("miss", "covered", "neither")] == [-0.8, 0.2, 0.0]
+    with pytest.raises(ValueError, match="tie"):
+        Pinball(0.2, "both")
     expectile = make("magl", 0.1, loss="skewed-quadratic").run(np.abs(np.random.default_rng(0).normal(size=20_000)))
     s = np.abs(np.random.default_rng(0).normal(size=20_000))
     assert abs((expectile > s)[2000:].mean() - 0.84) < 0.02

@@ -1,10 +1,12 @@
 """Print, in hexadecimal, what the algorithms do: the same text compiled and uncompiled."""
 
 import sys
+import warnings
 
 import numpy as np
 from table import IDS, MAKERS, shaped
 
+from wane import trackers
 from wane.special import dawson, erfi
 from wane.vectors import norm
 
@@ -18,6 +20,17 @@ for name, make in zip(IDS, MAKERS, strict=True):
     gradients = shaped(learner, list(stream))
     xs = learner.run(gradients, factors[: len(gradients)])
     print(name, " ".join(x.hex() for x in xs.ravel().tolist()))
+scores = np.abs(stream[stream != 0.0])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", trackers.CoverageWarning)
+    for name in trackers.names():
+        needs = {"max_score": 50.0} if name in ("sf-ogd", "saocp", "bayes") else {}
+        for domain in ("nonnegative", "real"):
+            if domain == "real" and name == "magdis":
+                continue
+            more = {} if name == "magdis" else {"domain": domain}
+            tracker = trackers.make(name, 0.1, **more, **needs)
+            print(name, " ".join(x.hex() for x in tracker.run(scores if domain == "nonnegative" else stream).tolist()))
 print(" ".join(dawson(x).hex() + erfi(x).hex() for x in np.linspace(-8, 8, 999).tolist()))
 print(" ".join(norm((rng.normal(size=n) * 10.0 ** (37 * n - 300)).data).hex() for n in range(1, 16)))
 sys.exit(0)

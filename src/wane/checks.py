@@ -10,6 +10,7 @@ import numpy as np
 from wane.vectors import within
 
 INFINITY = float("inf")
+NOT_REAL = (str, bytes, bytearray, complex)  # float() would take some of these
 LARGEST = 1e300  # an entry of a vector: its norm then fits a float in any dimension below 1e16
 EXTREME = 1e150  # hyperparameters lie within [1/EXTREME, EXTREME], so that products of two of them are finite
 
@@ -31,11 +32,14 @@ def discount_factor(value: Any, name: str = "discount") -> float:
 
 
 def scalar(name: str, value: Any) -> float:
-    """A float from any real scalar, not from text and not from an array with axes."""
-    if isinstance(value, (str, bytes, complex)) or getattr(value, "ndim", 0) != 0:
+    """A float from any real scalar, not from text, complex numbers, times or arrays with axes."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")  # numpy's letter; other libraries' types have none
+    if isinstance(value, NOT_REAL) or getattr(value, "ndim", 0) != 0 or kind not in "fiub":
         raise TypeError(f"{name} must be one real number, got {described(value)}")
     try:
         return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must fit a float, got {described(value)}") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be one real number, got {described(value)}") from None
 
@@ -51,7 +55,7 @@ def positive(name: str, value: Any) -> float:
 def dimension(value: Any) -> int:
     """A number of coordinates."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"dim must be a whole number, or None for a learner on the line, got {described(value)}")
+        raise TypeError(f"dim must be a whole number, got {described(value)}")
     if value.__index__() < 1:
         raise ValueError(f"dim must be at least 1, got {value!r}")
     return value.__index__()
@@ -103,6 +107,8 @@ def discount_factors(values: Any, rounds: int) -> np.ndarray:
 
 def real_array(name: str, values: Any) -> np.ndarray:
     """A contiguous float64 array of real numbers; it may share the memory of ``values``."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError(f"{name} must hold numbers, got an array with masked entries: fill or drop them")
     try:
         array = np.asarray(values)
     except ValueError:
@@ -111,7 +117,8 @@ def real_array(name: str, values: Any) -> np.ndarray:
         ) from None
     if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" and array.size == 0):
         raise TypeError(f"{name} must hold real numbers, got {described(values)} of type {array.dtype}")
-    return np.ascontiguousarray(array, dtype=np.float64) if array.ndim else np.array(array, dtype=np.float64)
+    with np.errstate(over="ignore"):  # a wider float that does not fit becomes infinite, and is refused as such
+        return np.ascontiguousarray(array, dtype=np.float64) if array.ndim else np.array(array, dtype=np.float64)
 
 
 def described(value: Any) -> str:

@@ -64,6 +64,10 @@ class Domain:
         """The largest distance between two members."""
         return math.inf
 
+    def diameter_in(self, dim: int) -> float:
+        """The diameter in a space of that many coordinates, for sets that exist in every dimension."""
+        return self.diameter
+
     def _project(self, x: Any) -> None:
         project_in_python(self, x)
 
@@ -86,7 +90,7 @@ class Ball(Domain):
         """A Euclidean ball."""
         self.radius = positive("radius", radius)
         self.center = None if center is None else points("center", center)
-        self.middle: Any = np.zeros(0).data if center is None else self.center.data  # type: ignore[union-attr]
+        self.middle: Any = np.zeros(0).data if center is None else np.array(self.center).data
 
     @property
     def size(self) -> int | None:
@@ -146,6 +150,11 @@ class Box(Domain):
         if self.everywhere or not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
             return math.inf
         return distance(self.low, self.high)
+
+    def diameter_in(self, dim: int) -> float:
+        """The length of the diagonal in that many dimensions."""
+        width = np.asarray(self.high) - np.asarray(self.low)
+        return float(width[0]) * math.sqrt(dim) if self.everywhere and np.isfinite(width[0]) else self.diameter
 
     def _project(self, x: Any) -> None:
         for i in range(x.shape[0]):
@@ -248,8 +257,8 @@ class Custom(Domain):
 
     def __init__(self, object: Any) -> None:
         """Any object with ``project``."""
-        if not callable(getattr(object, "project", None)):
-            raise TypeError(f"a domain needs a method project(x) -> array, got {described(object)}")
+        if isinstance(object, type) or not callable(getattr(object, "project", None)):
+            raise TypeError(f"a domain is an object with a method project(x) -> array, got {described(object)}")
         self.object = object
 
 
@@ -281,10 +290,11 @@ def plain(value: Any) -> Any:
 
 
 def points(name: str, value: Any) -> np.ndarray:
-    """A finite vector of its own memory."""
+    """A finite vector in memory of its own, for reading only."""
     array = np.array(real_array(name, value))
-    if array.ndim != 1 or array.size == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be a vector of finite numbers, got {described(value)}")
+    if array.ndim != 1 or array.size == 0 or not within(array.data, LARGEST):
+        raise ValueError(f"{name} must be a vector of finite numbers up to {LARGEST:g}, got {described(value)}")
+    array.flags.writeable = False
     return array
 
 

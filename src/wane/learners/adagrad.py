@@ -15,7 +15,7 @@ from wane.checks import positive
 from wane.domains import as_domain
 from wane.learners.base import VectorLearner
 from wane.learners.scale import Scale
-from wane.learners.start import known_diameter, starting_point
+from wane.learners.start import frozen, known_diameter, starting_point
 from wane.vectors import copy, lift, norm
 
 
@@ -53,12 +53,16 @@ class AdaGrad(VectorLearner):
         super().__init__(discount, dim)
         self.domain = None if domain is None else as_domain(domain)
         self.diameter = positive("diameter", known_diameter(diameter, self.domain, self))
-        self.start = start
+        self.start = frozen(start)
         self.x = starting_point("start", start, self, self.domain).data
         self.next = np.zeros(self.n).data
         self.h = Scale()  # the unit of V: the discounted maximum of the norms
         self.trial = Scale()
         self.b = 0.0  # V / h^2, at least 1 once a gradient has come
+
+    def sound(self) -> bool:
+        """V is a sum of squares, and x lies in the domain."""
+        return self.b >= 0.0 and (self.domain is None or np.asarray(self.x) in self.domain) and super().sound()
 
     def _point(self, out: Any) -> None:
         copy(self.x, out)

@@ -21,7 +21,7 @@ from wane.learners.adagrad import AdaGrad
 from wane.learners.base import VectorLearner
 from wane.learners.constrained import surrogate
 from wane.learners.magnitude import MagnitudeLearner
-from wane.learners.start import starting_point
+from wane.learners.start import frozen, starting_point
 from wane.vectors import copy, dot, lift, norm
 
 
@@ -65,11 +65,15 @@ class AdaptiveLearner(VectorLearner):
         self.h = self.magnitude.h  # line 8: g is clipped by lambda_{t-1} h_t / h_{t+1}, which is what h shrinks by
         self.epsilon = self.magnitude.epsilon
         self.middle: Any = starting_point("center", center, self, self.domain).data
-        self.center = np.array(self.middle)  # for reading: the learner plays around its own copy
+        self.center = frozen(self.middle)
         self.w = np.zeros(self.n).data
         self.free = np.zeros(self.n).data
         self.x = np.zeros(self.n).data
         self.g = np.zeros(self.n).data
+
+    def sound(self) -> bool:
+        """Both learners are."""
+        return self.magnitude.sound() and self.direction.sound()
 
     def unprojected(self) -> np.ndarray:
         """The prediction before it is projected to the domain: what ``theory.main_bound`` measures stability by."""

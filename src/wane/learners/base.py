@@ -40,7 +40,7 @@ class Learner(Stateful):
     def predict(self) -> Any:
         """The point to play in the next round: a float, or an array of shape (dim,). Calling it changes nothing."""
         if self.dim is None:
-            return self._predict()
+            return number("the prediction", self._predict())
         out = np.empty(self.n)
         self._point(out.data)
         return out
@@ -65,6 +65,13 @@ class Learner(Stateful):
         from wane.learners import loops
 
         return loops.run(self, gradients, discounts)
+
+    def sound(self) -> bool:
+        """Whether the memory is one that the rounds could have left: at least, it plays finite numbers."""
+        try:
+            return bool(np.isfinite(self.predict()).all())
+        except ArithmeticError:
+            return False
 
     # The hooks: on the line _predict and _update; in R^d _point and _learn, which fill and read vectors.
     # Compiled, these are what C finds for a subclass written in Python, and they ask the functions below.

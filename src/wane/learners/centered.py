@@ -7,7 +7,7 @@ from typing import Any
 
 from wane.learners.base import Learner, VectorLearner
 from wane.learners.constrained import checked
-from wane.learners.start import given_point
+from wane.learners.start import frozen, given_point
 
 
 class Centered(VectorLearner):
@@ -30,7 +30,7 @@ class Centered(VectorLearner):
         super().__init__(learner.discount, learner.dim)
         self.learner = learner
         self.middle = given_point("center", center, self).data
-        self.center = center
+        self.center = frozen(center)
 
     def _point(self, out: Any) -> None:
         self.learner._point(out)

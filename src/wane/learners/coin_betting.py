@@ -48,13 +48,17 @@ class CoinBetting(VectorLearner):
         self.count = 0.0
         self.log_wealth = 0.0  # of wealth / epsilon
 
+    def sound(self) -> bool:
+        """There are as many coins as rounds, of length at most 1."""
+        return self.count >= 0.0 and norm(self.s) <= self.count * (1.0 + 1e-9) and super().sound()
+
     def _point(self, out: Any) -> None:
         wealth = self.epsilon * capped_exp(self.log_wealth)
         for i in range(self.n):
             out[i] = wealth * (self.s[i] / (self.count + 1.0))
 
     def _learn(self, gradient: Any, discount: float) -> None:
-        if norm(gradient) > self.lipschitz:
+        if norm(gradient) > self.lipschitz * (1.0 + 1e-14):  # a few roundings are no debt
             self._too_large(norm(gradient))
         count = discount * self.count + 1.0
         if count > 1e12:  # by discounts above 1: rounding could make the fraction exceed 1

@@ -21,7 +21,7 @@ from wane.domains import as_domain
 from wane.learners.base import Learner, VectorLearner
 from wane.vectors import copy, dot, norm
 
-ROUNDING = 1e-8  # a relatively smaller difference of x~ and x is too blurred by rounding to have a direction
+ROUNDING = 1e-11  # a relatively smaller difference of x~ and x is too blurred by rounding to have a direction
 
 
 class Constrained(VectorLearner):

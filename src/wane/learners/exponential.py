@@ -61,6 +61,10 @@ class ExponentialPotential(VectorLearner):
         self.next = np.zeros(self.n).data
         self.b = 0.0  # v - 1
 
+    def sound(self) -> bool:
+        """v is a sum of squares."""
+        return self.b >= 0.0 and super().sound()
+
     def _point(self, out: Any) -> None:
         v = 1.0 + self.b
         size = math.sqrt(dot(self.s, self.s))

@@ -15,7 +15,7 @@ import numpy as np
 from wane.checks import described, positive
 from wane.domains import as_domain
 from wane.learners.base import VectorLearner
-from wane.learners.start import known_diameter, starting_point
+from wane.learners.start import frozen, known_diameter, starting_point
 from wane.vectors import copy, finite
 
 
@@ -67,7 +67,7 @@ class GradientDescent(VectorLearner):
         if schedule == "horizon" and rate is not None:
             raise ValueError(f"give a constant rate or schedule='horizon', not both; got rate={rate!r}")
         self.domain = None if domain is None else as_domain(domain)
-        self.start = start
+        self.start = frozen(start)
         self.schedule = schedule
         self.diameter = diameter
         self.lipschitz = positive("lipschitz", lipschitz)
@@ -87,6 +87,10 @@ class GradientDescent(VectorLearner):
         self.x = starting_point("start", start, self, self.domain).data
         self.next = np.zeros(self.n).data
         self.H = 0.0  # the discounted number of rounds, Eq. (effective_H)
+
+    def sound(self) -> bool:
+        """H counts rounds, and x lies in the domain."""
+        return self.H >= 0.0 and (self.domain is None or np.asarray(self.x) in self.domain) and super().sound()
 
     def _point(self, out: Any) -> None:
         copy(self.x, out)

@@ -27,6 +27,11 @@ def run(learner: Learner, gradients: Any, discounts: Any) -> np.ndarray:
     play_all = play_on_the_line if learner.dim is None else play_in_space
     try:
         play_all(learner, gradients.reshape(-1).data, discounts.data, predictions.reshape(-1).data, played.data)
+        if rounds and not (predictions.max() < np.inf and predictions.min() > -np.inf):  # a learner of the user's
+            played[0] = np.argmin(np.isfinite(predictions).reshape(rounds, -1).all(axis=1))
+            raise ValueError(
+                f"{learner!r} played {predictions[int(played[0])]}: its _predict must return finite numbers"
+            )
     except BaseException as error:
         state.give_up(learner, before, error, int(played[0]))
         raise

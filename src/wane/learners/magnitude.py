@@ -62,6 +62,10 @@ class MagnitudeLearner(Learner):
         h = self.h.value
         return self.b * h * h if self.b > 0.0 else 0.0, self.a * h if self.a > 0.0 else 0.0, h
 
+    def sound(self) -> bool:
+        """Line 7 keeps s >= 0, and v is a sum of squares."""
+        return self.a >= 0.0 and self.b >= 0.0 and super().sound()
+
     def _predict(self) -> float:
         return self.x if self.x > 0.0 else 0.0  # line 4
 

@@ -39,6 +39,10 @@ class OddMagnitudeLearner(Learner):
         self.a = 0.0  # s / h
         self.b = 0.0  # v / h^2
 
+    def sound(self) -> bool:
+        """v is a sum of squares."""
+        return self.b >= 0.0 and super().sound()
+
     def _predict(self) -> float:
         x = self.epsilon * erfi_rule(abs(self.a), self.b)
         if x <= 0.0:

@@ -7,4 +7,4 @@ cdef class Rescaled(VectorLearner):
     cdef readonly Learner learner
     cdef public double weight
     cdef double[::1] g
-    cdef int _exhausted(self, double weight) except -1 with gil
+    cdef int _exhausted(self, double weight, double size) except -1 with gil

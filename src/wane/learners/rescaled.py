@@ -50,6 +50,10 @@ class Rescaled(VectorLearner):
         self.weight = 0.0  # of the latest gradient; 0 before the first
         self.g = np.zeros(self.n).data
 
+    def sound(self) -> bool:
+        """Weights are not negative."""
+        return self.weight >= 0.0 and super().sound()
+
     def _point(self, out: Any) -> None:
         self.learner._point(out)
 
@@ -58,13 +62,15 @@ class Rescaled(VectorLearner):
         size = norm(gradient)
         weighted = size * weight
         if not 1e-300 < weight < 1e300 or weighted > 1e300 or (weighted < 1e-307 and size >= 1e-307):
-            self._exhausted(weight)
+            self._exhausted(weight, size)
         for i in range(self.n):
             self.g[i] = weight * gradient[i]
         self.learner._learn(self.g, 0.0 if discount == 0.0 else 1.0)
         self.weight = weight
 
-    def _exhausted(self, weight: float) -> None:
+    def _exhausted(self, weight: float, size: float) -> None:
+        if self.weight in (0.0, weight):
+            raise ValueError(f"a gradient of norm {size:.3g} is too large for a weighted game, so it was not learned")
         raise OverflowError(
             f"the weight of the next gradient would be {weight:.3g}, at or near the end of floating point, so it was "
             "not learned: a discount of 0 or reset() starts anew, and a learner's own discount has no such end"

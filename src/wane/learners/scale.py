@@ -35,6 +35,10 @@ class Scale:
         self.shrink = 0.0
         self.shrink_exponent = 0
 
+    def sound(self) -> bool:
+        """Whether mantissa and exponent are ones that ``grow`` could have left."""
+        return self.mantissa == 0.0 or LOW <= self.mantissa < HIGH
+
     @property
     def value(self) -> float:
         """The number as a float; 0 or infinity where a float cannot hold it."""

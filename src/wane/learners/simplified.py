@@ -51,6 +51,10 @@ class SimplifiedMagnitudeLearner(Learner):
         self.b = 1.0  # v / h^2
         self.x = 0.0  # the unprojected prediction
 
+    def sound(self) -> bool:
+        """v is a sum of squares."""
+        return self.b >= 0.0 and super().sound()
+
     def _predict(self) -> float:
         return self.x if self.x > 0.0 else 0.0  # line 4
 

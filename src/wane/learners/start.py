@@ -31,10 +31,19 @@ def starting_point(name: str, point: Any, learner: Learner, domain: Domain | Non
     return x
 
 
+def frozen(value: Any) -> Any:
+    """What was given, as a copy that cannot be written to: the learner's argument stays what it was."""
+    if value is None or np.ndim(value) == 0:
+        return value
+    array = np.array(value, dtype=float)
+    array.flags.writeable = False
+    return array
+
+
 def known_diameter(diameter: Any, domain: Domain | None, learner: Learner) -> Any:
     """The diameter given, or else that of a bounded domain."""
-    if diameter is None and domain is not None and np.isfinite(domain.diameter):
-        return domain.diameter
+    if diameter is None and domain is not None and np.isfinite(domain.diameter_in(learner.n)):
+        return domain.diameter_in(learner.n)
     if diameter is None:
         raise ValueError(
             f"{type(learner).__name__} needs diameter=..., the size of the region to play in, or a bounded domain"

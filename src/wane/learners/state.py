@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def state_dict(learner: Any) -> dict[str, Any]:
     }
 
 
-def rebuild(cls: type, state: Any, objects: dict[str, Any]) -> Any:
+def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
     """A learner of that class from its state, taking from ``objects`` what it needs."""
     if not isinstance(state, dict) or not {"format", "class", "parameters", "memory"} <= state.keys():
         raise ValueError(f"state must be what state_dict() gave, got {described(state)}")
@@ -35,6 +36,10 @@ def rebuild(cls: type, state: Any, objects: dict[str, Any]) -> Any:
         )
     if state["class"] != name_of(cls):
         raise ValueError(f"state is of class {state['class']!r}, not of {name_of(cls)!r}")
+    if not isinstance(state["parameters"], dict) or state["parameters"].keys() != set(cls.parameters):
+        raise ValueError(
+            f"the parameters of {name_of(cls)} must be {list(cls.parameters)}, got {state['parameters']!r}"
+        )
     arguments = {k: objects.pop(k) if k in objects else decode(v, k, objects) for k, v in state["parameters"].items()}
     return remade(cls, arguments, state["memory"])
 
@@ -43,6 +48,10 @@ def remade(cls: type, arguments: dict[str, Any], memory: dict[str, Any]) -> Any:
     """A learner from its arguments and its memory."""
     learner = cls(**arguments)
     restore(learner, memory)
+    if not learner.sound():
+        raise ValueError(
+            f"the memory is not one that {name_of(cls)} could have, it must be corrupted: {described(memory)}"
+        )
     return learner
 
 
@@ -85,6 +94,8 @@ def unpack(learner: Any, name: str, value: Any) -> None:
         )
     if isinstance(current, Scale):
         current.mantissa, current.exponent = float(value[0]), int(value[1])
+        if current.exponent != value[1] or not current.sound():
+            raise ValueError(f"{name} in the memory of {type(learner).__name__} is no scale, got {value}")
     elif isinstance(current, (bool, int, float)):
         setattr(learner, name, type(current)(value))
     else:
@@ -96,7 +107,7 @@ def numeric(value: Any) -> bool:
     """Finite numbers only."""
     if isinstance(value, list):
         return all(numeric(v) for v in value)
-    return isinstance(value, (int, float)) and math.isfinite(value)
+    return isinstance(value, (int, float)) and abs(value) <= sys.float_info.max
 
 
 def snapshot(learner: Any) -> list[Any]:
@@ -131,8 +142,12 @@ def put_back(learner: Any, taken: list[Any]) -> None:
 def give_up(thing: Any, taken: list[Any], error: BaseException, t: int) -> None:
     """After an error in round t: the object as it was, and the round in the message."""
     put_back(thing, taken)
-    if error.args and isinstance(error.args[0], str):
+    if not error.args:
+        error.args = (f"in round {t}",)
+    elif isinstance(error.args[0], str) or len(error.args) == 1:
         error.args = (f"in round {t}: {error.args[0]}", *error.args[1:])
+    elif hasattr(error, "add_note"):
+        error.add_note(f"in round {t}")
 
 
 def parts_of(learner: Any) -> list[Any]:

@@ -14,6 +14,10 @@ class Stateful:
     parameters = ()  # type: tuple[str, ...]  # the arguments of __init__, kept under the same names
     memory = ()  # type: tuple[str, ...]  # numbers, arrays, and objects that are Stateful themselves
 
+    def sound(self) -> bool:
+        """Whether the memory is one that the rounds could have left; a state that fails this is refused."""
+        return True
+
     def reset(self) -> None:
         """Forget everything: it is as it was made."""
         for value in plain_data.parts_of(self):

@@ -68,7 +68,7 @@ def play(
         if t and np.shape(x) != np.shape(xs[0]):
             raise ValueError(f"the prediction of round {t} has shape {np.shape(x)}, that of round 0 {np.shape(xs[0])}")
         answer = environment(t, _copied(x))
-        loss: Loss = answer if isinstance(answer, Loss) else Linear(answer)
+        loss: Loss = answer if isinstance(answer, Loss) else Linear(as_point(f"the gradient of round {t}", answer))
         g = as_point(f"the gradient of round {t}", loss.gradient(x))
         if np.shape(g) != np.shape(x):
             raise ValueError(

@@ -294,14 +294,30 @@ def magdis(
 
 @register("sf-ogd")
 def sf_ogd(
-    alpha: float, *, max_score: float, domain: str = "nonnegative", tie: str = "miss", on_missing: str = "error"
+    alpha: float,
+    *,
+    max_score: float,
+    tie: str = "miss",
+    published: bool = False,
+    domain: str = "nonnegative",
+    on_missing: str = "error",
 ) -> Tracker:
-    """Scale-free gradient descent (Bhatnagar et al. 2023): r <- max(0, r - D g / sqrt(3 sum g^2)), D = max_score."""
+    """Scale-free gradient descent (Bhatnagar et al. 2023): r <- max(0, r - D g / sqrt(3 sum g^2)), D = max_score.
+
+    ``published=True`` takes the gradient of the published code, which is 0 at a tie.
+    """
     learner = AdaGrad(max_score / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
-    return LossTracker(learner, Pinball(alpha, tie), domain, on_missing)
+    return LossTracker(learner, Pinball(alpha, "neither" if published else tie), domain, on_missing)
 
 
 @register("simple-ogd")
-def simple_ogd(alpha: float, *, domain: str = "nonnegative", tie: str = "miss", on_missing: str = "error") -> Tracker:
+def simple_ogd(
+    alpha: float,
+    *,
+    tie: str = "miss",
+    published: bool = False,
+    domain: str = "nonnegative",
+    on_missing: str = "error",
+) -> Tracker:
     """Simple OGD of the paper's table: scale-free gradient descent with D = 1, whatever the scores are."""
-    return sf_ogd(alpha, max_score=1.0, domain=domain, tie=tie, on_missing=on_missing)
+    return sf_ogd(alpha, max_score=1.0, tie=tie, published=published, domain=domain, on_missing=on_missing)

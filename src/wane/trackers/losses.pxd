@@ -10,7 +10,7 @@ cdef double gradient_in_python(Loss loss, double radius, double score) except? -
 @cython.final
 cdef class Pinball(Loss):
     cdef readonly object tie
-    cdef readonly bint tie_covers
+    cdef bint misses, covers
 
 @cython.final
 cdef class SkewedQuadratic(Loss):

@@ -34,22 +34,26 @@ class Pinball(Loss):
 
     Args:
         alpha: the share of misses.
-        tie: what radius = score is: a "miss", as in the paper (subgradient alpha - 1), or "covered" (alpha).
+        tie: what radius = score is: a "miss", as in the paper (subgradient alpha - 1), "covered" (alpha), or
+            "neither" (0, as in published code).
     """
 
     parameters = ("alpha", "tie")
 
     def __init__(self, alpha: float, tie: str = "miss") -> None:
         """A level and a rule for ties."""
-        if tie not in ("miss", "covered"):
-            raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
+        if tie not in ("miss", "covered", "neither"):
+            raise ValueError(f"tie must be 'miss', 'covered' or 'neither', got {described(tie)}")
         self.alpha = alpha
         self.tie = tie
-        self.tie_covers = tie == "covered"
+        self.misses = tie == "miss"
+        self.covers = tie == "covered"
 
     def _gradient(self, radius: float, score: float) -> float:
-        if radius > score or (self.tie_covers and radius == score):
+        if radius > score or (self.covers and radius == score):
             return self.alpha
+        if radius == score and not self.misses:
+            return 0.0
         return self.alpha - 1.0
 
 
