@@ -113,7 +113,7 @@ def test_errors_of_a_game_say_what_to_do():
         theory.play(Bare(), lambda t, x: 1.0, rounds=2)
     with pytest.raises(ValueError, match="wanted the same"):
         theory.play(Bare(), lambda t, x: np.ones(1), 1.0, rounds=2)
-    with pytest.raises(ValueError, match="gradient holds nan"):
+    with pytest.raises(ValueError, match="the gradient of round 0 holds nan"):
         theory.play(Bare(), lambda t, x: np.nan, 1.0, rounds=2)
     with pytest.raises(ValueError, match="prediction of round 0 holds inf"):
         theory.play(Step(np.inf), lambda t, x: 1.0, 1.0, rounds=2)
