@@ -6,7 +6,6 @@ Prints, for each, the rounds compared, the rounds where exactly one of the two i
 difference where both are finite.
 """
 
-import math
 import sys
 from pathlib import Path
 
@@ -59,17 +58,11 @@ def adaptive_conformal(folder):
 
     row("R AdaptiveConformal SCP", make("split", 0.1, published=True).run(scores), theirs("SCP"))
     for gamma in (0.01, 0.05):
-        tracker = make("aci", 0.1, gamma=gamma, finite_sample=False, clip=True, tie="covered")
-        ours, ranks = np.empty(len(scores)), np.empty(len(scores))
-        for t, score in enumerate(scores):
-            ours[t], ranks[t] = tracker.predict(), t * (1.0 - tracker.level)
-            tracker.update(score)
-        plain = (np.abs(ranks - np.round(ranks)) > 1e-9) | (ranks == 0.0)  # elsewhere rounding decides on the rank
-        row(f"R AdaptiveConformal ACI gamma {gamma}, all", ours, theirs(f"ACI_g{gamma}"))
-        row(f"R AdaptiveConformal ACI gamma {gamma}, no whole ranks", ours[plain], theirs(f"ACI_g{gamma}")[plain])
-    for name, eta in [("DtACI", math.sqrt(0.03 * (math.log(800.0) + 2.0) / 0.0081)), ("DtACI_eta2.72", 2.72)]:
-        ours = make("dtaci", 0.1, interval=100, eta=eta).run(scores)
-        row(f"R AdaptiveConformal {name} (other start and ties)", ours, theirs(name))
+        ours = make("aci", 0.1, gamma=gamma, published="adaptiveconformal").run(scores)
+        row(f"R AdaptiveConformal ACI gamma {gamma}", ours, theirs(f"ACI_g{gamma}"))
+    for name, eta in [("DtACI", None), ("DtACI_eta2.72", 2.72)]:
+        ours = make("dtaci", 0.1, eta=eta, published="adaptiveconformal").run(scores)
+        row(f"R AdaptiveConformal {name}", ours, theirs(name))
 
 
 def dtaci(folder):

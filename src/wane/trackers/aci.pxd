@@ -7,10 +7,12 @@ cdef double INFINITY
 @cython.final
 cdef class AdaptiveConformal(Tracker):
     cdef readonly double gamma
-    cdef readonly object window, tie
+    cdef readonly object window, tie, published
     cdef readonly Py_ssize_t burn_in
-    cdef readonly bint finite_sample, clip, published
-    cdef bint tie_covers
-    cdef public double level
+    cdef readonly bint finite_sample, clip
+    cdef bint tie_covers, authors, empties
+    cdef double origin, aim
+    cdef public double shifted
     cdef readonly History past
+    @cython.locals(level=double)
     cdef bint _infinite(self) noexcept nogil

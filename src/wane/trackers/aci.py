@@ -1,6 +1,6 @@
 """ACI, adaptive conformal inference (Gibbs and Candes 2021, arXiv 2106.00170).
 
-Differences from the code of conformal PID control (arXiv 2307.16895); ``published=True`` restores its 1, 2 and 3:
+Differences from the code of conformal PID control (arXiv 2307.16895); ``published=True`` restores its 1, 2, 3 and 5:
 
 1. A tie is a miss (``tie="miss"``); the authors count it as covered.
 2. With a window, the radius is infinite where the level is at most 1 / (n + 1), n the scores in the window; their code
@@ -8,11 +8,22 @@ Differences from the code of conformal PID control (arXiv 2307.16895); ``publish
 3. With ``clip=True`` a miss of the clipped radius is a miss; their code tests the infinite one, which never misses.
 4. Their first 100 rounds play a quantile that is interpolated. Here a round of ``burn_in`` plays as every other, and
    only leaves the level alone.
+5. At levels of 1 and more the set is empty, as in the paper; their code plays the smallest score, and where scores
+   fall for long it then winds the level up without limit.
+
+Differences from the R package AdaptiveConformal (github.com/herbps10/AdaptiveConformal);
+``published="adaptiveconformal"`` restores them all, and then agrees with it where no scores are equal:
+
+6. It takes ``inverted_cdf`` at every level, the largest score at levels below 0, and 0 before the first score.
+7. A tie is covered. It compares the outcome with prediction + radius, so that rounding may decide on a tie there.
+8. It keeps 1 - alpha_t. Rounding then decides otherwise on the rank where n (1 - alpha_t) is a whole number.
 
 The level, the state of the method, is never clipped: clipping it loses coverage.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from wane.checks import described, positive
 from wane.order import History, higher, inverted_cdf
@@ -20,6 +31,7 @@ from wane.trackers.base import Tracker
 from wane.trackers.registry import register
 
 INFINITY = float("inf")
+PACKAGE = "adaptiveconformal"  # of R
 
 
 class AdaptiveConformal(Tracker):
@@ -30,9 +42,10 @@ class AdaptiveConformal(Tracker):
         r_t = \mathrm{quantile}(1 - \alpha_t;\ s_1, \dots, s_{t-1})
 
     The radius is infinite where :math:`\alpha_t \le 1/(n+1)`, with n scores; that round cannot miss. Where
-    :math:`\alpha_t \ge 1` it is the smallest score. The miss is judged at the radius that was played, so labels may
-    come late. Discounts are ignored. When alpha is changed, the level moves by as much. Without a window, memory grows
-    by one number a round, because any quantile of the past may be asked for.
+    :math:`\alpha_t \ge 1` the set is empty: the radius is 0 (minus infinity on the real line), and that round must
+    miss. The miss is judged at the radius that was played, so labels may come late. Discounts are ignored. When alpha
+    is changed, the level moves by as much. Without a window, memory grows by one number a round, because any quantile
+    of the past may be asked for.
 
     Args:
         alpha: the share of misses.
@@ -43,7 +56,7 @@ class AdaptiveConformal(Tracker):
             before the first score.
         clip: play the largest score in place of an infinite radius.
         tie: what radius = score is, a "miss" or "covered".
-        published: rules 2 and 3 of the authors' code.
+        published: True for rules 2 and 3 of the authors' code, "adaptiveconformal" for rule 7 of the R package.
         domain: "nonnegative" or "real".
         on_missing: "error" or "skip".
 
@@ -54,7 +67,7 @@ class AdaptiveConformal(Tracker):
     parameters = (
         "alpha", "gamma", "window", "burn_in", "finite_sample", "clip", "tie", "published", "domain", "on_missing"
     )  # fmt: skip
-    memory = ("rounds", "level", "past")
+    memory = ("rounds", "shifted", "past")
 
     def __init__(
         self,
@@ -65,7 +78,7 @@ class AdaptiveConformal(Tracker):
         finite_sample: bool = True,
         clip: bool = False,
         tie: str = "miss",
-        published: bool = False,
+        published: bool | str = False,
         domain: str = "nonnegative",
         on_missing: str = "error",
     ) -> None:
@@ -74,8 +87,12 @@ class AdaptiveConformal(Tracker):
             raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
         if isinstance(burn_in, bool) or not hasattr(burn_in, "__index__") or burn_in < 0:
             raise ValueError(f"burn_in must be a number of rounds, got {described(burn_in)}")
+        self.published = preset(published)
+        self.authors = self.published is True
+        self.empties = not self.published
+        self.origin = 1.0 if self.published == PACKAGE else 0.0
         self.miss = 0.0
-        self.level = 0.0  # alpha_t
+        self.shifted = -self.origin  # alpha_t less the origin: with origin 1, what the R package keeps, negated
         super().__init__(alpha, domain, on_missing)
         self.gamma = positive("gamma", gamma)
         self.past = History(window)
@@ -85,12 +102,17 @@ class AdaptiveConformal(Tracker):
         self.clip = bool(clip)
         self.tie = tie
         self.tie_covers = tie == "covered"
-        self.published = bool(published)
 
     def level_changed(self, miss: float) -> None:
         """The level moves with alpha."""
-        self.level = self.level + (miss - self.miss)
+        self.shifted = self.shifted + (miss - self.miss)
         self.miss = miss
+        self.aim = (miss - self.origin) + self.origin  # alpha, rounded as the level is
+
+    @property
+    def level(self) -> float:
+        """The level alpha_t that the next radius is taken at."""
+        return self.shifted + self.origin
 
     @property
     def cold(self) -> bool:
@@ -99,26 +121,40 @@ class AdaptiveConformal(Tracker):
         return n == 0 or (self.finite_sample and self.miss <= 1.0 / (n + 1))
 
     def _predict(self) -> float:
+        if self.empties and self.shifted + self.origin >= 1.0:
+            return -INFINITY if self.signed else 0.0  # the empty set: that round cannot be covered
         if self._infinite():
             return self.past.bag.select(self.past.bag.n - 1) if self.clip and self.past.bag.n > 0 else INFINITY
         if self.finite_sample:
-            return higher(self.past.bag, 1.0 - self.level)
-        return inverted_cdf(self.past.bag, 1.0 - self.level) if self.past.bag.n > 0 else 0.0
+            return higher(self.past.bag, (1.0 - self.origin) - self.shifted)
+        return inverted_cdf(self.past.bag, (1.0 - self.origin) - self.shifted) if self.past.bag.n > 0 else 0.0
 
     def _infinite(self):
         """Whether no score is far enough out for the level."""
+        level = self.shifted + self.origin
         if not self.finite_sample:
-            return self.level < 0.0
-        return self.level <= 1.0 / ((self.rounds if self.published else self.past.bag.n) + 1.0)
+            return level < 0.0
+        return level <= 1.0 / ((self.rounds if self.authors else self.past.bag.n) + 1.0)
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
         err = 1.0 if score > played or (score == played and not self.tie_covers) else 0.0
-        if self.clip and self.published and self._infinite():
+        if self.clip and self.authors and self._infinite():
             err = 0.0
         if self.rounds >= self.burn_in:
-            self.level = self.level + self.gamma * (self.miss - err)
+            self.shifted = self.shifted + self.gamma * (self.aim - err)
         self.past.push(score)
+
+
+def preset(published: Any) -> Any:
+    """Whose code to follow: nobody's (False), the authors' (True), or the R package's.
+
+    >>> preset(0), preset("adaptiveconformal")
+    (False, 'adaptiveconformal')
+    """
+    if isinstance(published, str) and published != PACKAGE:
+        raise ValueError(f"published must be False, True or {PACKAGE!r}, got {described(published)}")
+    return published if isinstance(published, str) else bool(published)
 
 
 @register("aci")
@@ -131,10 +167,16 @@ def aci(
     finite_sample: bool = True,
     clip: bool = False,
     tie: str | None = None,
-    published: bool = False,
+    published: bool | str = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> AdaptiveConformal:
-    """ACI with the paper's gamma; ``published=True`` counts ties as covered and has the rules of the authors' code."""
+    """ACI with the paper's gamma.
+
+    ``published=True`` counts ties as covered and has the rules of the authors' code; ``published="adaptiveconformal"``
+    is the R package of that name, whatever ``finite_sample`` and ``clip`` are.
+    """
+    if published == PACKAGE:
+        finite_sample, clip = False, True
     rule = ("covered" if published else "miss") if tie is None else tie
     return AdaptiveConformal(alpha, gamma, window, burn_in, finite_sample, clip, rule, published, domain, on_missing)

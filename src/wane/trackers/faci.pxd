@@ -3,24 +3,26 @@ from libc cimport math
 from wane.order cimport History, inverted_cdf
 from wane.trackers.base cimport Tracker
 
-cdef double INFINITY
+cdef double INFINITY, NAN
 
 cdef double LARGEST
 
 @cython.final
 cdef class QuantileExperts(Tracker):
-    cdef readonly object method, gammas, sigma, eta, tie
+    cdef readonly object method, gammas, sigma, eta, tie, published
     cdef readonly Py_ssize_t interval
-    cdef readonly bint clip, published
-    cdef bint bounded, tie_covers
-    cdef double share, speed
+    cdef readonly bint clip
+    cdef bint bounded, tie_covers, authors, own
+    cdef double share, speed, origin, aim
     cdef double[::1] rates, losses
     cdef public double[::1] levels, weights
     cdef readonly History past
     @cython.locals(below=double)
     cdef double _rank(self, double score) noexcept nogil
-    @cython.locals(k=Py_ssize_t, u=double)
+    cdef double _radius(self, double level) except? -1.0 nogil
     cpdef int learn(self, double beta) except -1 nogil
+    @cython.locals(k=Py_ssize_t, u=double, missed=bint)
+    cdef int _learn(self, double beta, double score) except -1 nogil
 
 @cython.final
 cdef class RadiusExperts(Tracker):

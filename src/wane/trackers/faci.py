@@ -13,6 +13,16 @@ Differences from the paper and from published code:
 4. DtACI: the authors' code works on given ranks beta, with a step of 2.72, which is the formula below at alpha = 0.1 to
    three digits; ``published=True`` takes it. It draws one expert at random, or plays the mean, which is done here.
 5. Experts learn after more than 1 / alpha scores, as in the code for FACI: a rank among fewer says nothing.
+
+Differences of DtACI from the R package AdaptiveConformal; ``published="adaptiveconformal"`` restores 6 to 9:
+
+6. Its experts learn from the first round on, in which the radius is 0.
+7. Each of its experts follows the misses of its own radius, ``inverted_cdf`` at its own level, where a tie is covered;
+   beta, which the weights follow, counts a tie as a miss.
+8. It keeps 1 minus the levels, and rounding decides on whole ranks and on ties, as in ACI (``wane.trackers.aci``).
+9. ``interval`` is 100, and the step of the weights is that of FACI.
+10. R sums in extended precision, so the mean level may differ in its last bits. That decides on the rank where n times
+    it is a whole number, which happens when all experts are back at alpha. What the experts do does not depend on it.
 """
 
 from __future__ import annotations
@@ -24,11 +34,12 @@ import numpy as np
 
 from wane.checks import described, positive
 from wane.order import History, inverted_cdf
+from wane.trackers.aci import PACKAGE, preset
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register
 
 INFINITY = float("inf")
-
+NAN = float("nan")
 GAMMAS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # the authors'
 LARGEST = 1e300  # of a squared loss that is kept: their sum stays finite
 
@@ -52,14 +63,14 @@ class QuantileExperts(Tracker):
         alpha: the share of misses.
         method: "faci", whose levels are clipped to [0, 1], or "dtaci", whose levels are free.
         gammas: the steps.
-        interval: the length |I| of the stretches on which regret is to be small.
-        sigma: the share; None is 1 / (2 |I|).
+        interval: the length I of the stretches on which regret is to be small.
+        sigma: the share; None is 1 / (2 I).
         eta: the step of the weights; None is the paper's formula at this alpha, :math:`\sqrt{3/|I|}
             \sqrt{(\log(K|I|)+2) / ((1-\alpha)^2\alpha^3 + \alpha^2(1-\alpha)^3)}`, with
             :math:`\log(2K|I|)+1` for DtACI.
         clip: where the mean level is 0 or less, play the largest score (True) or infinity.
         tie: whether radius = score is a "miss" or "covered".
-        published: difference 1.
+        published: True for difference 1, "adaptiveconformal" for 6 to 9, where ``tie`` is the rule of beta alone.
         domain: "nonnegative" or "real".
         on_missing: "error" or "skip".
 
@@ -83,7 +94,7 @@ class QuantileExperts(Tracker):
         eta: float | None = None,
         clip: bool = True,
         tie: str = "miss",
-        published: bool = False,
+        published: bool | str = False,
         domain: str = "nonnegative",
         on_missing: str = "error",
     ) -> None:
@@ -100,8 +111,12 @@ class QuantileExperts(Tracker):
         self.clip = bool(clip)
         self.tie = tie
         self.tie_covers = tie == "covered"
-        self.published = bool(published)
-        self.levels: Any = np.zeros(len(self.gammas)).data
+        self.published = preset(published)
+        self.authors, self.own = self.published is True, self.published == PACKAGE
+        if self.own and self.bounded:
+            raise ValueError(f"published={PACKAGE!r} is a preset of dtaci, got method 'faci'")
+        self.origin = 1.0 if self.own else 0.0
+        self.levels: Any = np.full(len(self.gammas), 0.0 - self.origin).data  # less the origin, as in ACI
         self.weights: Any = np.full(len(self.gammas), 1.0 / len(self.gammas)).data
         self.losses: Any = np.zeros(len(self.gammas)).data
         self.past = History()
@@ -113,14 +128,15 @@ class QuantileExperts(Tracker):
         for k in range(len(self.gammas)):
             self.levels[k] += miss - self.miss
         self.miss = miss
+        self.aim = (miss - self.origin) + self.origin  # alpha, rounded as the levels are
         self.speed = self._speed() if self.eta is None else self.eta
 
     def _speed(self):
         """The paper's eta."""
         a, b, n = self.miss, 1.0 - self.miss, len(self.gammas) * self.interval
-        top = math.log(n) + 2.0 if self.bounded else math.log(2.0 * n) + 1.0
+        top = math.log(n) + 2.0 if self.bounded or self.own else math.log(2.0 * n) + 1.0
         eta = math.sqrt(3.0 / self.interval) * math.sqrt(top / (b * b * a * a * a + a * a * b * b * b))
-        return eta * math.sqrt(3.0) if self.published and self.bounded else eta
+        return eta * math.sqrt(3.0) if self.authors and self.bounded else eta
 
     @property
     def cold(self) -> bool:
@@ -130,34 +146,44 @@ class QuantileExperts(Tracker):
     @property
     def level(self) -> float:
         """The mean level that the next radius is taken at."""
-        return mean(self.weights, self.levels)
+        return mean(self.weights, self.levels) + self.origin
 
     def _predict(self) -> float:
-        if self.past.bag.n == 0:
-            return 0.0 if self.published and self.bounded else INFINITY
         level = mean(self.weights, self.levels)
-        if level <= 0.0 and not self.clip:
+        if level + self.origin <= 0.0 and not self.clip:
             return INFINITY
-        return inverted_cdf(self.past.bag, 1.0 - level)
+        return self._radius(level)
+
+    def _radius(self, level):
+        """The radius at a level less the origin."""
+        if self.past.bag.n == 0:
+            return 0.0 if self.own or (self.authors and self.bounded) else INFINITY
+        return inverted_cdf(self.past.bag, (1.0 - self.origin) - level)
 
     def _update(self, score: float, radius: float, discount: float) -> None:
-        if self.past.bag.n > math.floor(1.0 / self.miss):
-            self.learn(self._rank(score))
+        if self.own or self.past.bag.n > math.floor(1.0 / self.miss):
+            self._learn(self._rank(score), score if self.own else NAN)
         self.past.push(score)
 
     def _rank(self, score):
         """The paper's beta."""
         below = self.past.bag.count_below(score) if self.tie_covers else self.past.bag.count_at_most(score)
-        return (self.past.bag.n - below) / (self.past.bag.n + 0.0)
+        return (self.past.bag.n - below) / max(self.past.bag.n, 1.0)
 
     def learn(self, beta):
         """One round of the experts at a given beta, for ranks that come from elsewhere."""
+        return self._learn(beta, NAN)
+
+    def _learn(self, beta, score):
+        """One round at a beta; experts miss a score by their own radius, or by beta where the score is NaN."""
+        beta = beta - self.origin
         for k in range(self.levels.shape[0]):
             u = beta - self.levels[k]
             self.losses[k] = self.miss * u if u >= 0.0 else (self.miss - 1.0) * u
         reweigh(self.weights, self.losses, self.speed, self.share)
         for k in range(self.levels.shape[0]):
-            u = self.levels[k] + self.rates[k] * (self.miss - (1.0 if self.levels[k] > beta else 0.0))
+            missed = self.levels[k] > beta if score != score else score > self._radius(self.levels[k])
+            u = self.levels[k] + self.rates[k] * (self.aim - (1.0 if missed else 0.0))
             self.levels[k] = min(max(u, 0.0), 1.0) if self.bounded else u
         return 0
 
@@ -165,7 +191,7 @@ class QuantileExperts(Tracker):
 class RadiusExperts(Tracker):
     r"""FACI-S: experts follow the misses with radii in place of levels, and their mean is played.
 
-    With :math:`\ell` the pinball loss, D the scale, and the step of the weights from the last |I| mean squared losses
+    With :math:`\ell` the pinball loss, D the scale, and the step of the weights from the last I mean squared losses
     (before there are any, :math:`(D(1-\alpha))^2`),
 
     .. math::
@@ -179,8 +205,8 @@ class RadiusExperts(Tracker):
         alpha: the share of misses.
         max_score: the scale D; None is the largest absolute score so far.
         gammas: the steps.
-        interval: the length |I| of the stretches on which regret is to be small.
-        sigma: the share; None is 1 / (2 |I|).
+        interval: the length I of the stretches on which regret is to be small.
+        sigma: the share; None is 1 / (2 I).
         tie: whether radius = score is a "miss", "covered", or "neither", which moves nothing.
         domain: "nonnegative", where the radius is projected to [0, inf), or "real".
         on_missing: "error" or "skip".
@@ -246,7 +272,7 @@ class RadiusExperts(Tracker):
             self.radii[k] += self.rates[k] * scale * (err - self.miss)
 
     def _sum_of_squares(self, scale):
-        """|I| times the mean of the squared losses of the last |I| rounds, or of a guess."""
+        """I times the mean of the squared losses of the last I rounds, or of a guess."""
         n = min(self.rounds, self.interval)
         total = 0.0
         for i in range(n):
@@ -334,20 +360,25 @@ def dtaci(
     alpha: float,
     *,
     gammas: Any = GAMMAS,
-    interval: int = 500,
+    interval: int | None = None,
     sigma: float | None = None,
     eta: float | None = None,
     clip: bool = True,
     tie: str | None = None,
-    published: bool = False,
+    published: bool | str = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> QuantileExperts:
-    """DtACI; ``published=True`` has the authors' step 2.72, their rule for ties and an infinite radius at level 0."""
-    rule = ("covered" if published else "miss") if tie is None else tie
-    if published:
+    """DtACI; ``published=True`` has the authors' step 2.72, their rule for ties and an infinite radius at level 0.
+
+    ``published="adaptiveconformal"`` is the R package of that name, where an interval of None is 100 and not 500.
+    """
+    authors = preset(published) is True
+    rule = ("covered" if authors else "miss") if tie is None else tie
+    length = (100 if published == PACKAGE else 500) if interval is None else interval
+    if authors:
         eta, clip = (2.72 if eta is None else eta), False
-    return QuantileExperts(alpha, "dtaci", gammas, interval, sigma, eta, clip, rule, published, domain, on_missing)
+    return QuantileExperts(alpha, "dtaci", gammas, length, sigma, eta, clip, rule, published, domain, on_missing)
 
 
 @register("faci-s")
