@@ -111,8 +111,8 @@ def test_missing_scores_are_skipped_on_demand(name):
     gaps[::7] = math.nan
     got = a.run(gaps)
     assert got[~np.isnan(gaps)].tobytes() == b.run(s[~np.isnan(gaps)]).tobytes()
-    a.update(None)
-    a.update(math.nan)
+    for missing in (None, math.nan, np.float64("nan"), np.float32("nan")):
+        a.update(missing)
     assert a.rounds == b.rounds == (~np.isnan(gaps)).sum()
     assert a.run([None, 1.0]).shape == (2,)
 
@@ -263,6 +263,25 @@ def test_the_coverage_lemmas_hold(seed, rounds, epsilon, schedule, kind, alpha):
         assert abs(total) <= tracker.coverage_bound() * (1 + 1e-9)
         assert abs(total) <= tracker.coverage_bound(max_score=D) * (1 + 1e-9)
         assert tracker.coverage_sum(clipped=True) == pytest.approx(tracker.learner.statistics[1])
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.999, 0.95])
+def test_the_coverage_lemmas_hold_on_real_residuals(discount):
+    """Residuals of a model that learns as it goes, on the diabetes data that scikit-learn brings, ordered by age."""
+    data = pytest.importorskip("sklearn.datasets").load_diabetes()
+    order = np.argsort(data.data[:, 0], kind="stable")
+    x, y = np.column_stack([np.ones(len(order)), data.data[order]]), data.target[order]
+    gram, moment, scores = np.eye(x.shape[1]), np.zeros(x.shape[1]), []
+    for row, target in zip(x, y, strict=True):
+        scores.append(abs(target - row @ np.linalg.solve(gram, moment)))
+        gram += np.outer(row, row)
+        moment += target * row
+    for epsilon in (1.0, 50.0):
+        tracker = make("magl-d", 0.1, epsilon=epsilon, discount=discount)
+        for s in scores:
+            tracker.update(s)
+            total = abs(tracker.coverage_sum())
+            assert total <= tracker.coverage_bound() and total <= tracker.coverage_bound(max_score=max(scores))
 
 
 def test_where_the_lemmas_do_not_apply():

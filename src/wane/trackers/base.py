@@ -79,7 +79,7 @@ class Tracker(Stateful):
             radius: the radius that was played for it, when it is not the current one (a late label).
             discount: ages everything before this score, for the methods that discount; None means the method's own.
         """
-        if score is None or (type(score) is float and math.isnan(score)):
+        if score is None or (isinstance(score, (float, np.floating)) and score != score):
             if self.on_missing == "skip":
                 return
             raise ValueError("score is missing (None or NaN): leave the round out, or use on_missing='skip'")
