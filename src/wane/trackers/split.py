@@ -34,6 +34,7 @@ class SplitConformal(Tracker):
 
     parameters = ("alpha", "finite_sample", "domain", "on_missing")
     memory = ("rounds", "past")
+    can_fail = False
 
     def __init__(
         self, alpha: float, finite_sample: bool = True, domain: str = "nonnegative", on_missing: str = "error"

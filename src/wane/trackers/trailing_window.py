@@ -32,6 +32,7 @@ class TrailingWindow(Tracker):
 
     parameters = ("alpha", "window", "domain", "on_missing")
     memory = ("rounds", "past")
+    can_fail = False
 
     def __init__(self, alpha: float, window: int = 100, domain: str = "nonnegative", on_missing: str = "error") -> None:
         """Nothing seen."""
