@@ -287,7 +287,7 @@ def test_the_coverage_lemmas_hold_on_real_residuals(discount):
 def test_where_the_lemmas_do_not_apply():
     with pytest.raises(TypeError, match="MagnitudeLearner"):
         make("magdis", 0.1).coverage_bound()
-    with pytest.raises(TypeError, match="MagnitudeLearner"):
+    with pytest.raises(ValueError, match="domain='real'"):
         make("magl", 0.1, domain="real").coverage_bound()
     late = make("magl", 0.1)
     late.run([1.0] * 30)
@@ -405,6 +405,82 @@ def test_epsilon_from_the_warm_up(name):
     assert again.run(s[100:]).tobytes() == plain.run(s[100:]).tobytes() == tracker.run(s[100:]).tobytes()
     with pytest.raises(TypeError, match="epsilon"):
         LossTracker(learners.AdaGrad(1.0), Pinball(0.1), auto_epsilon=True)
+
+
+@each
+@pytest.mark.parametrize("domain", ["nonnegative", "real"])
+def test_extreme_scores_leave_a_state_that_loads(name, domain):
+    """Scores from the ends of what is allowed: never NaN, and the tracker resumes."""
+    if domain == "real" and name == "magdis":
+        pytest.skip("on [0, inf) only")
+    sizes = np.array([0.0, 5e-324, 1e-300, 1e-20, 1.0, 1.0, 1e20, 1e149, 1e150])
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        s = rng.choice(sizes, size=120) * (rng.choice([-1.0, 1.0], size=120) if domain == "real" else 1.0)
+        tracker = tracker_of(name, **({} if name == "magdis" else {"domain": domain}))
+        try:
+            radii = tracker.run(s)
+        except (OverflowError, ValueError) as refused:
+            assert "in round" in str(refused)
+            continue
+        assert not np.isnan(radii).any()
+        again = load(json.loads(full_state(tracker)))
+        assert again.run(s[:20]).tobytes() == tracker.run(s[:20]).tobytes()
+
+
+def test_nothing_is_learned_from_what_is_refused():
+    for bad in (1e151, 1.7e308):
+        with pytest.raises(ValueError, match="at most 1e"):
+            make("magl", 0.1).update(bad)
+        with pytest.raises(ValueError, match=r"scores\[1\]"):
+            make("magl", 0.1).run([1.0, bad])
+    steep = make("magl", 0.1, loss="skewed-quadratic")
+    before = full_state(steep)
+    with pytest.raises(ValueError, match="too steep"):
+        steep.update(1.0, radius=math.inf)
+    assert full_state(steep) == before
+    with pytest.raises(ValueError, match="too steep"):
+        make("magl", 0.1, loss=lambda r, s: -math.inf).update(1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        biased = make("magl-d", 0.1, discount=0.9)
+        with pytest.raises(CoverageWarning):
+            for _ in range(300):
+                before = full_state(biased)
+                biased.update(0.1)
+        assert full_state(biased) == before
+        cold = make("magl-d", 0.1, epsilon="auto", discount=0.5)
+        before = full_state(cold)
+        with pytest.raises(CoverageWarning):
+            cold.warm_start([3.0] * 5)
+        assert full_state(cold) == before
+    with pytest.raises(ValueError, match="share of misses"):
+        make("faci", 1e-300)
+
+
+def test_a_loss_belongs_to_its_tracker():
+    loss = Pinball(0.1)
+    a, b = make("magl", 0.1, loss=loss), make("magl", 0.1, loss=loss)
+    a.alpha = 0.5
+    assert (a.loss.alpha, b.loss.alpha, loss.alpha) == (0.5, 0.1, 0.1)
+    with pytest.raises(ValueError, match="give both the same"):
+        make("magl", 0.2, loss=loss)
+    with pytest.raises(ValueError, match="share of misses"):
+        Pinball(5)
+
+
+def test_discounts_by_a_schedule():
+    def schedule(t):
+        return 0.9 if t < 5 else 1.0
+
+    s = np.abs(np.random.default_rng(0).normal(size=12))
+    a, b, c = make("magl-d", 0.1), make("magl-d", 0.1), make("magl-d", 0.1)
+    a.run(s[:3], schedule)
+    a.run(s[3:], schedule)
+    b.run(s, [schedule(t) for t in range(12)])
+    for x in s:
+        c.update(x, discount=schedule)
+    assert full_state(a) == full_state(b) == full_state(c)
 
 
 def test_loss_tracker_arguments():

@@ -12,6 +12,7 @@ from wane.vectors import within
 INFINITY = float("inf")
 NOT_REAL = (str, bytes, bytearray, complex)  # float() would take some of these
 LARGEST = 1e300  # an entry of a vector: its norm then fits a float in any dimension below 1e16
+SMALLEST_SHARE = 1e-9  # fewer misses than one in a billion rounds cannot be told from none
 EXTREME = 1e150  # hyperparameters lie within [1/EXTREME, EXTREME], so that products of two of them are finite
 
 
@@ -49,6 +50,14 @@ def positive(name: str, value: Any) -> float:
     x = scalar(name, value)
     if not 1.0 / EXTREME <= x <= EXTREME:
         raise ValueError(f"{name} must be a number in [{1.0 / EXTREME:g}, {EXTREME:g}], got {value!r}")
+    return x
+
+
+def share(name: str, value: Any) -> float:
+    """A share strictly between 0 and 1, at least 1e-9 away from both."""
+    x = scalar(name, value)
+    if not SMALLEST_SHARE <= x <= 1.0 - SMALLEST_SHARE:
+        raise ValueError(f"{name}, the share of misses, must lie in [1e-9, 1 - 1e-9], got {value!r}: 0.1 covers 90 %")
     return x
 
 

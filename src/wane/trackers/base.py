@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, discount_factor, number, scalar
+from wane.checks import EXTREME, described, discount_factor, number, scalar, share
 from wane.learners import state as plain_data
 from wane.learners.stateful import Stateful
 
@@ -55,12 +55,7 @@ class Tracker(Stateful):
 
     @alpha.setter
     def alpha(self, value: float) -> None:
-        miss = scalar("alpha", value)
-        if not 0.0 < miss < 1.0:
-            raise ValueError(
-                f"alpha, the share of misses, lies strictly between 0 and 1, got {value!r}: 0.1 covers 90 %"
-            )
-        self.level_changed(miss)
+        self.level_changed(share("alpha", value))
 
     def level_changed(self, miss: float) -> None:
         """Take a new alpha, already checked; a method that keeps it elsewhere too says so here."""
@@ -75,21 +70,28 @@ class Tracker(Stateful):
         """The radius for the next score; calling it changes nothing."""
         return self._predict()
 
-    def update(self, score: float | None, radius: float | None = None, discount: float | None = None) -> None:
+    def update(self, score: Any, radius: float | None = None, discount: Any = None) -> None:
         """Ingest the score of a round.
 
         Args:
             score: None or NaN is a missing score: an error, or no news with ``on_missing="skip"``.
             radius: the radius that was played for it, when it is not the current one (a late label).
-            discount: ages everything before this score, for the methods that discount; None means the method's own.
+            discount: ages everything before this score, for the methods that discount: a number, a schedule (a function
+                of the number of rounds so far), or None for the method's own.
         """
-        if score is None or (isinstance(score, (float, np.floating)) and score != score):
+        if getattr(score, "ndim", None) == 0:
+            score = score.item()  # a scalar of numpy's
+        if score is None or (isinstance(score, float) and score != score):
             if self.on_missing == "skip":
                 return
             raise ValueError("score is missing (None or NaN): leave the round out, or use on_missing='skip'")
         s = number("score", score)
         if s < 0.0 and not self.signed:
             raise ValueError(f"score must be >= 0, got {score!r}: signed scores need domain='real'")
+        if abs(s) > EXTREME:
+            raise ValueError(f"score must be at most {EXTREME:g}, got {score!r}: measure in a larger unit")
+        if callable(discount):
+            discount = discount(self.rounds)
         r = math.nan if radius is None else scalar("radius", radius)
         if radius is not None and r != r:
             raise ValueError("radius must be the one that was played, got NaN")
@@ -97,6 +99,8 @@ class Tracker(Stateful):
 
     def run(self, scores: Any, discounts: Any = None) -> np.ndarray:
         """Play a whole sequence; returns the radius before each score, bit for bit as step by step.
+
+        ``discounts`` is None, one number, one a round, or a schedule: a function of the number of rounds so far.
 
         After an error, which names its round, the tracker is as before the call.
         """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from wane.checks import described
 from wane.trackers.base import Tracker
 
@@ -37,6 +39,11 @@ class Lagged(Tracker):
         """The level lives in the tracker inside as well."""
         self.miss = miss
         self.tracker.alpha = miss
+
+    def warm_start(self, scores: Any) -> None:
+        """Warm the tracker inside; what it plays then is played one round later."""
+        self.tracker.warm_start(scores)
+        self.rounds = self.tracker.rounds
 
     def _predict(self) -> float:
         return self.stale if self.infinite == 0.0 else self.infinite * INFINITY

@@ -2,7 +2,9 @@ cimport cython
 from libc cimport math
 from wane.checks cimport number, scalar
 from wane.trackers.base cimport Tracker
-from wane.vectors cimport copy, dot, finite
+from wane.vectors cimport copy, dot, within
+
+cdef double LARGE
 
 @cython.final
 cdef class LinearTracker(Tracker):

@@ -23,7 +23,9 @@ from wane.checks import number, positive, scalar, vector
 from wane.trackers.base import Tracker
 from wane.trackers.control import covers, whole, zeros
 from wane.trackers.registry import register
-from wane.vectors import copy, dot, finite
+from wane.vectors import copy, dot, within
+
+LARGE = 1e150  # of weights and features: their products are finite
 
 
 class LinearTracker(Tracker):
@@ -105,6 +107,8 @@ class LinearTracker(Tracker):
     def set_features(self, values: Any) -> None:
         """The user's features of the next round."""
         given = vector("features", values, self.features)
+        if not within(given.data, LARGE):
+            raise ValueError(f"features must be at most {LARGE:g}, got {given}")
         for i in range(self.features):
             self.x[i] = given[i]
 
@@ -121,7 +125,7 @@ class LinearTracker(Tracker):
     def _learn(self, step, score):
         for i in range(self.size):
             self.next[i] = self.theta[i] + step * self.x[i]
-        if not finite(self.next):
+        if not within(self.next, LARGE):
             self._overflow()
         copy(self.next, self.theta)
         if self.order > 0:

@@ -11,7 +11,7 @@ try:
 except ImportError:
     from wane import _cython as cython
 
-from wane.checks import discount_factors, real_array
+from wane.checks import EXTREME, discount_factors, real_array
 from wane.learners import state
 from wane.trackers.base import Tracker
 
@@ -22,6 +22,8 @@ def run(tracker: Tracker, scores: Any, discounts: Any) -> np.ndarray:
     """The radius before each score; an error names its round and leaves the tracker as it was."""
     scores = checked(tracker, scores)
     rounds = len(scores)
+    if callable(discounts):
+        discounts = [discounts(tracker.rounds + t) for t in range(rounds)]
     discounts = np.full(rounds, np.nan) if discounts is None else discount_factors(discounts, rounds)
     radii = np.empty(rounds)
     before = state.snapshot(tracker) if tracker.can_fail or not COMPILED else None
@@ -37,7 +39,7 @@ def run(tracker: Tracker, scores: Any, discounts: Any) -> np.ndarray:
 
 def checked(tracker: Tracker, scores: Any) -> np.ndarray:
     """Scores as an array, or an error that names the first bad one; NaN stays where it may be skipped."""
-    if isinstance(scores, (list, tuple)) and None in scores:
+    if isinstance(scores, (list, tuple)) or getattr(getattr(scores, "dtype", None), "kind", "") == "O":
         scores = [np.nan if s is None else s for s in scores]
     array = real_array("scores", scores)
     if array.size == 0:
@@ -45,12 +47,12 @@ def checked(tracker: Tracker, scores: Any) -> np.ndarray:
     if array.ndim != 1:
         raise ValueError(f"scores must have shape (rounds,), got {array.shape}")
     missing = np.isnan(array)
-    bad = np.isinf(array) | (missing if tracker.on_missing == "error" else False)
+    bad = (np.abs(array) > EXTREME) | (missing if tracker.on_missing == "error" else False)
     if not tracker.signed:
         bad |= array < 0.0
     if bad.any():
         t = int(np.argmax(bad))
-        what = "finite" if tracker.signed else "finite and >= 0 (signed scores need domain='real')"
+        what = f"at most {EXTREME:g}" + ("" if tracker.signed else " and >= 0 (signed scores need domain='real')")
         cure = "; on_missing='skip' passes over missing scores" if missing[t] else ""
         raise ValueError(f"scores[{t}] must be {what}, got {array[t]}{cure}; nothing was learned")
     return array

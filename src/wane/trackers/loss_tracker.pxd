@@ -5,7 +5,7 @@ from wane.learners.scale cimport Scale
 from wane.trackers.base cimport Tracker
 from wane.trackers.losses cimport Loss
 
-cdef double TOLERATED
+cdef double TOLERATED, LONGEST
 
 @cython.final
 cdef class LossTracker(Tracker):
@@ -16,6 +16,8 @@ cdef class LossTracker(Tracker):
     cdef public double waiting, total, late, sums, warned_of_reach, warned_of_bias
     cdef readonly double reach
     cdef double patience
+    cdef int _judge_bias(self) except -1 nogil
+    cdef int _too_steep(self, double gradient) except -1 with gil
     cdef int _needs_warm_start(self) except -1 with gil
     cdef int _warn_of_reach(self, double score) except -1 with gil
     cdef int _warn_of_bias(self) except -1 with gil

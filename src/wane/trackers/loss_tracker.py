@@ -9,13 +9,14 @@ Differences from the paper:
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from typing import Any
 
 import numpy as np
 
-from wane.checks import described, positive
+from wane.checks import described, number
 from wane.domains import Nonnegative
 from wane.learners.adagrad import AdaGrad
 from wane.learners.base import Learner
@@ -28,6 +29,7 @@ from wane.trackers.loops import checked
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
 from wane.trackers.registry import register
 
+LONGEST = 1e300  # a gradient that a learner is given
 TOLERATED = 0.01  # under-coverage by discounting that passes without a warning
 
 
@@ -70,7 +72,7 @@ class LossTracker(Tracker):
             raise TypeError(f"loss must be a Loss such as Pinball(alpha), got {described(loss)}")
         if auto_epsilon and "epsilon" not in learner.parameters:
             raise TypeError(f"auto_epsilon needs a learner with an epsilon, got {learner!r}")
-        self.loss = loss
+        self.loss = copy.copy(loss)  # its level is this tracker's own
         self.auto_epsilon = auto_epsilon
         self.waiting = 1.0 if auto_epsilon else 0.0  # for warm_start
         self.total = 0.0  # S*, Eq. (discounted_g_sum), in units of the learner's h; magnitude learners only
@@ -106,10 +108,18 @@ class LossTracker(Tracker):
                 or float(np.abs(past).max())
                 or 1.0
             )
-            given = {k: getattr(self.learner, k) for k in self.learner.parameters}
-            self._adopt(type(self.learner)(**{**given, "epsilon": guess}))
+            before = self.learner
+            given = {k: getattr(before, k) for k in before.parameters}
+            self._adopt(type(before)(**{**given, "epsilon": guess}))
             self.waiting = 0.0
-        self.run(scores)
+            try:
+                self.run(scores)
+            except BaseException:
+                self._adopt(before)
+                self.waiting = 1.0
+                raise
+        else:
+            self.run(scores)
 
     def level_changed(self, miss: float) -> None:
         """The level lives in the loss as well."""
@@ -147,15 +157,15 @@ class LossTracker(Tracker):
         >>> abs(tracker.coverage_sum()) <= tracker.coverage_bound() <= tracker.coverage_bound(max_score=10.0)
         True
         """
-        learner = self._with_guarantees()
         if self.signed:
             raise ValueError("the lemmas are about scores >= 0: this tracker was made with domain='real'")
+        learner = self._with_guarantees()
         if self.late:
             raise ValueError(
                 "the lemmas are about labels in time: a label came for a radius that was not the current one"
             )
         v, _, h = learner.statistics
-        reach = self.predict() if max_score is None else positive("max_score", max_score)
+        reach = self.predict() if max_score is None else abs(number("max_score", max_score))
         one = 1.0 + math.sqrt(math.log1p(2.0 * reach / learner.epsilon))
         return 2.0 * math.sqrt(v) * one + (14.0 if max_score is None else 15.0) * h * one * one
 
@@ -174,9 +184,13 @@ class LossTracker(Tracker):
         factor = self.learner.discount if discount != discount else discount
         if self.waiting != 0.0:
             self._needs_warm_start()
+        gradient = self.loss._gradient(played, score)
+        if not -LONGEST <= gradient <= LONGEST:
+            self._too_steep(gradient)
         if score > self.reach and self.warned_of_reach == 0.0:
             self._warn_of_reach(score)
-        gradient = self.loss._gradient(played, score)
+        if self.rounds > self.patience and self.warned_of_bias == 0.0:
+            self._judge_bias()
         self.learner._update(gradient, factor)
         if played != current:
             self.late = 1.0
@@ -189,12 +203,16 @@ class LossTracker(Tracker):
         self.total = kept * self.total - self.magnitude.h.divide(gradient)
         if self.magnitude.h.exponent == 0:
             self.sums = self.sums + self.total * self.magnitude.h.mantissa
-        if self.rounds > self.patience and self.warned_of_bias == 0.0:
-            if (1.0 - self.learner.discount) * self.sums > TOLERATED * self.rounds:
-                self._warn_of_bias()
+
+    def _judge_bias(self) -> None:
+        if (1.0 - self.learner.discount) * self.sums > TOLERATED * self.rounds:
+            self._warn_of_bias()
 
     def _needs_warm_start(self) -> None:
         raise ValueError("epsilon='auto' is chosen from past scores: call warm_start(scores) first, or give a number")
+
+    def _too_steep(self, gradient: float) -> None:
+        raise ValueError(f"the loss has the gradient {gradient!r} here, too steep to learn from: nothing was learned")
 
     def _warn_of_reach(self, score: float) -> None:
         warnings.warn(
@@ -230,6 +248,8 @@ def largest_radius(learner: Learner) -> float:
 def chosen(loss: Any, alpha: float) -> Loss:
     """A loss by name, as it is, or from a user's subgradient."""
     if isinstance(loss, Loss):
+        if loss.alpha != alpha:
+            raise ValueError(f"the loss has alpha {loss.alpha!r}, the tracker {alpha!r}: give both the same")
         return loss
     if callable(loss):
         return UserLoss(alpha, loss)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wane.checks import described, scalar
+from wane.checks import described, scalar, share
 from wane.learners.stateful import Stateful
 
 
@@ -44,7 +44,7 @@ class Pinball(Loss):
         """A level and a rule for ties."""
         if tie not in ("miss", "covered", "neither"):
             raise ValueError(f"tie must be 'miss', 'covered' or 'neither', got {described(tie)}")
-        self.alpha = alpha
+        self.alpha = share("alpha", alpha)
         self.tie = tie
         self.misses = tie == "miss"
         self.covers = tie == "covered"
@@ -69,7 +69,7 @@ class SkewedQuadratic(Loss):
 
     def __init__(self, alpha: float) -> None:
         """A level."""
-        self.alpha = alpha
+        self.alpha = share("alpha", alpha)
 
     def _gradient(self, radius: float, score: float) -> float:
         if radius > score:
@@ -90,7 +90,7 @@ class UserLoss(Loss):
         """Any function; alpha is what the tracker reports as its level."""
         if not callable(subgradient):
             raise TypeError(f"subgradient must be a function of (radius, score), got {described(subgradient)}")
-        self.alpha = alpha
+        self.alpha = share("alpha", alpha)
         self.subgradient = subgradient
 
 

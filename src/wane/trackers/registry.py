@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wane.checks import described
 from wane.trackers.base import Tracker
 
@@ -52,9 +54,9 @@ def make(name: str, alpha: float | None = None, *, coverage: float | None = None
         raise TypeError("give alpha, the share of misses, or coverage = 1 - alpha, and not both")
     if alpha is None:
         alpha = round(1.0 - coverage, 12)  # type: ignore[operator]
-    elif isinstance(alpha, float) and alpha > 0.5:
+    if isinstance(alpha, (float, np.floating)) and alpha > 0.5:
         warnings.warn(
-            f"alpha = {alpha} is the share of rounds that may be missed: for {alpha:.0%} coverage say coverage={alpha}",
+            f"alpha = {alpha:g} is the share of rounds that may be missed: did you mean coverage={alpha:g}?",
             stacklevel=2,
         )
     factory = METHODS[name]

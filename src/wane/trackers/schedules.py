@@ -38,9 +38,11 @@ class HalfLife:
             raise ValueError(f"timestamps must be a row of finite numbers, got shape {times.shape}")
         if times.size == 0:
             return np.empty(0)
-        gaps = np.diff(times, prepend=times[0] if self.last is None else self.last)
+        with np.errstate(over="ignore"):
+            gaps = np.diff(times, prepend=times[0] if self.last is None else self.last)
         if (gaps < 0.0).any():
             t = int(np.argmax(gaps < 0.0))
             raise ValueError(f"timestamps[{t}] = {times[t]} lies before the one before it: sort the labels by time")
         self.last = float(times[-1])
-        return np.asarray(0.5 ** (gaps / self.half_life))
+        with np.errstate(over="ignore"):
+            return np.asarray(0.5 ** (gaps / self.half_life))
