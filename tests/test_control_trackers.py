@@ -177,7 +177,7 @@ def saocp_reference(scores, alpha, largest, lifetime, tie):
             w, x = weight(e), e["x"]
             g = np.clip((meta - loss(x, s)) / (largest * max(alpha, 1 - alpha)), -1.0 if w > 0 else 0.0, 1.0)
             e["z"], e["y"], e["age"] = e["z"] + g, e["y"] + g * w, e["age"] + 1
-            at = {"miss": alpha - 1, "covered": alpha, "zero": 0.0}[tie]
+            at = {"miss": alpha - 1, "covered": alpha, "neither": 0.0}[tie]
             slope = alpha if x > s else alpha - 1 if x < s else at
             e["v"] += slope * slope
             if e["v"]:
@@ -185,7 +185,7 @@ def saocp_reference(scores, alpha, largest, lifetime, tie):
     return np.array(radii), len(experts)
 
 
-@pytest.mark.parametrize("tie", ["miss", "covered", "zero"])
+@pytest.mark.parametrize("tie", ["miss", "covered", "neither"])
 def test_saocp(tie):
     """Exactly at first; the path is chaotic, so later by what it does."""
     for s in streams()[:2]:

@@ -9,7 +9,7 @@ The order of operations is that of the authors' public code (read, not copied). 
 1. The radius that is played still counts the experts that expire in this round; the loss to which the experts are
    compared is that of the mixture after they have left and the new one has come, which starts at the played radius.
    A late label, whose radius is not the current one, is compared to the loss of the radius that was played.
-2. At a tie an expert's gradient is alpha - 1 (a "miss"); "covered" takes alpha, and "zero" is the published rule.
+2. At a tie an expert's gradient is alpha - 1 (a "miss"); "covered" takes alpha, and "neither" is the published rule.
 3. With domain "nonnegative" every expert is projected to [0, inf); with "real" none is.
 4. The path is chaotic: a change of the scores in the 14th digit changes it within some dozen rounds. Compiled and
    uncompiled agree to the last bit nevertheless.
@@ -48,7 +48,7 @@ class SAOCP(Tracker):
         alpha: the share of misses.
         max_score: D, the largest score that is expected.
         lifetime: of the experts born in odd rounds; the published experiments use 32, the code's default is 8.
-        tie: "miss", "covered" or "zero", the gradient at score = radius.
+        tie: "miss", "covered" or "neither", the gradient at score = radius.
         domain: "nonnegative" or "real".
         on_missing: "error" or "skip".
 
@@ -72,10 +72,10 @@ class SAOCP(Tracker):
         super().__init__(alpha, domain, on_missing)
         self.max_score = positive("max_score", max_score)
         self.lifetime = whole("lifetime", lifetime, 1)
-        if tie not in ("miss", "covered", "zero"):
-            raise ValueError(f"tie must be 'miss', 'covered' or 'zero', got {described(tie)}")
+        if tie not in ("miss", "covered", "neither"):
+            raise ValueError(f"tie must be 'miss', 'covered' or 'neither', got {described(tie)}")
         self.tie = tie
-        self.at_tie = {"miss": 0.0, "covered": 1.0, "zero": 2.0}[tie]
+        self.at_tie = {"miss": 0.0, "covered": 1.0, "neither": 2.0}[tie]
         self.room = LEVELS * (self.lifetime // 2 + 2)
         self.radius = 0.0  # of the next round
         self.alive = 0  # the first so many entries of each array, the eldest first
@@ -186,4 +186,4 @@ def saocp(
     on_missing: str = "error",
 ) -> Tracker:
     """SAOCP: scale-free gradient descents started in every round, mixed by coin betting; max_score is D."""
-    return SAOCP(alpha, max_score, lifetime, "zero" if published else tie, domain, on_missing)
+    return SAOCP(alpha, max_score, lifetime, "neither" if published else tie, domain, on_missing)
