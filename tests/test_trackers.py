@@ -129,6 +129,17 @@ def test_reset_and_cold(name):
 
 
 @each
+def test_memory_is_bounded_or_the_reason_is_documented(name):
+    a = tracker_of(name)
+    s = np.abs(np.random.default_rng(6).normal(size=9000))
+    a.run(s[:3000])
+    young = len(full_state(a))
+    a.run(s[3000:])
+    if len(full_state(a)) > 1.3 * young:
+        assert "memory grows" in " ".join(type(a).__doc__.lower().split())
+
+
+@each
 def test_alpha_may_change(name):
     a = tracker_of(name)
     s = np.abs(np.random.default_rng(3).normal(size=4000))
