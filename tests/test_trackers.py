@@ -1,6 +1,7 @@
 """What every tracker keeps, found by name: a method that is registered is tested here."""
 
 import copy
+import inspect
 import json
 import math
 import pickle
@@ -467,6 +468,18 @@ def test_nothing_is_learned_from_what_is_refused():
         assert full_state(cold) == before
     with pytest.raises(ValueError, match="share of misses"):
         make("faci", 1e-300)
+
+
+@each
+def test_an_explicit_tie_wins_over_the_published_one(name):
+    """``published=True`` changes what a tie is by default only."""
+    if not {"tie", "published"} <= set(inspect.signature(trackers.registry.METHODS[name]).parameters):
+        pytest.skip("it has no such choice")
+    rule = {
+        given: full_state(tracker_of(name, published=True, **({} if given is None else {"tie": given})))
+        for given in (None, "miss", "covered")
+    }
+    assert rule["miss"] != rule["covered"] and rule["miss"] != rule[None]
 
 
 def test_a_loss_belongs_to_its_tracker():

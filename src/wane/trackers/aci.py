@@ -28,7 +28,7 @@ from typing import Any
 from wane.checks import described, positive
 from wane.order import History, higher, inverted_cdf
 from wane.trackers.base import Tracker
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 
 INFINITY = float("inf")
 PACKAGE = "adaptiveconformal"  # of R
@@ -179,5 +179,5 @@ def aci(
     """
     if published == PACKAGE:
         finite_sample, clip = False, True
-    rule = ("covered" if published else "miss") if tie is None else tie
+    rule = tie_rule(tie, published)
     return AdaptiveConformal(alpha, gamma, window, burn_in, finite_sample, clip, rule, published, domain, on_missing)

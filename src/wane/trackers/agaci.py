@@ -24,7 +24,7 @@ from wane.checks import described
 from wane.order import History, inverted_cdf
 from wane.trackers.base import Tracker
 from wane.trackers.faci import GAMMAS, mean, steps
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 
 INFINITY = float("inf")
 GUESS = 1e-3  # added to the range of the regrets before it is rounded up to a power of two; the code's eps
@@ -177,5 +177,5 @@ def agaci(
     on_missing: str = "error",
 ) -> AggregatedConformal:
     """AgACI on levels; ``published=True`` counts ties as covered and plays infinity at level 0 or less."""
-    rule = ("covered" if published else "miss") if tie is None else tie
+    rule = tie_rule(tie, published)
     return AggregatedConformal(alpha, gammas, clip and not published, rule, domain, on_missing)

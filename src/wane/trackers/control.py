@@ -21,7 +21,7 @@ import numpy as np
 from wane.checks import described, number, positive, scalar
 from wane.learners.stateful import Stateful
 from wane.trackers.base import Tracker
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 
 INFINITY = float("inf")
 HALF_PI = 1.5707963267948966
@@ -247,14 +247,14 @@ def p_control(
     *,
     rate: float = 0.1,
     window: int = 100,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> Tracker:
     """P control, the quantile tracker: gradient descent with a rate proportional to the range of recent scores."""
-    tie = "covered" if published else tie
-    return Control(alpha, rate, window=window, tie=tie, domain=domain, on_missing=on_missing)
+    rule = tie_rule(tie, published)
+    return Control(alpha, rate, window=window, tie=rule, domain=domain, on_missing=on_missing)
 
 
 @register("pi-control")
@@ -266,14 +266,14 @@ def pi_control(
     saturation: float = 1.0,
     window: int = 100,
     late: bool = True,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> Tracker:
     """PI control: P control plus an integral, of the scale ``gain``, that may make the radius infinite."""
-    tie, late = ("covered", True) if published else (tie, late)
-    return Control(alpha, rate, gain, saturation, window, None, late, tie, domain, on_missing)
+    rule, late = tie_rule(tie, published), late or published
+    return Control(alpha, rate, gain, saturation, window, None, late, rule, domain, on_missing)
 
 
 @register("pid")
@@ -286,12 +286,12 @@ def pid(
     window: int = 100,
     scorecaster: Any = None,
     late: bool = True,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> Tracker:
     """PID control: PI control plus the forecast of a scorecaster, by default ``Trend()``."""
-    tie, late = ("covered", True) if published else (tie, late)
+    rule, late = tie_rule(tie, published), late or published
     scorecaster = Trend() if scorecaster is None else scorecaster
-    return Control(alpha, rate, gain, saturation, window, scorecaster, late, tie, domain, on_missing)
+    return Control(alpha, rate, gain, saturation, window, scorecaster, late, rule, domain, on_missing)

@@ -15,7 +15,7 @@ import math
 from wane.checks import described, number, positive, scalar
 from wane.trackers.base import Tracker
 from wane.trackers.control import covers
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 
 
 class DecayingStep(Tracker):
@@ -84,11 +84,11 @@ def decaying_ogd(
     rate: float = 1.0,
     exponent: float = 0.6,
     start: float | str = 0.0,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> Tracker:
     """Decaying steps: rate * t^-exponent; ``published=True`` starts at the first score and covers ties."""
-    start, tie = ("first", "covered") if published else (start, tie)
-    return DecayingStep(alpha, rate, exponent, start, tie, domain, on_missing)
+    start = "first" if published else start
+    return DecayingStep(alpha, rate, exponent, start, tie_rule(tie, published), domain, on_missing)

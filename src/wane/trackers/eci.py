@@ -21,7 +21,7 @@ import math
 from wane.checks import positive
 from wane.trackers.base import Tracker
 from wane.trackers.control import Range, covers, whole
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 
 
 class ErrorQuantified(Tracker):
@@ -102,11 +102,11 @@ def eci(
     scale: float = 1.0,
     window: int = 100,
     output_only: bool = True,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> Tracker:
     """ECI: P control that is also moved by the size of the error; ``published=True`` is the authors' code."""
-    output_only, tie = (True, "covered") if published else (output_only, tie)
-    return ErrorQuantified(alpha, rate, scale, window, output_only, tie, domain, on_missing)
+    output_only = output_only or published
+    return ErrorQuantified(alpha, rate, scale, window, output_only, tie_rule(tie, published), domain, on_missing)

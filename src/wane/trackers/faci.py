@@ -36,7 +36,7 @@ from wane.checks import described, positive
 from wane.order import History, inverted_cdf
 from wane.trackers.aci import PACKAGE, preset
 from wane.trackers.base import Tracker
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 
 INFINITY = float("inf")
 NAN = float("nan")
@@ -352,7 +352,7 @@ def faci(
     on_missing: str = "error",
 ) -> QuantileExperts:
     """FACI; ``published=True`` has the larger step of the code behind the published table and its rule for ties."""
-    rule = ("covered" if published else "miss") if tie is None else tie
+    rule = tie_rule(tie, published)
     return QuantileExperts(alpha, "faci", gammas, interval, sigma, eta, True, rule, published, domain, on_missing)
 
 
@@ -375,7 +375,7 @@ def dtaci(
     ``published="adaptiveconformal"`` is the R package of that name, where an interval of None is 100 and not 500.
     """
     authors = preset(published) is True
-    rule = ("covered" if authors else "miss") if tie is None else tie
+    rule = tie_rule(tie, authors)
     length = (100 if published == PACKAGE else 500) if interval is None else interval
     if authors:
         eta, clip = (2.72 if eta is None else eta), False
@@ -396,5 +396,5 @@ def faci_s(
     on_missing: str = "error",
 ) -> RadiusExperts:
     """FACI on radii; ``published=True`` has the scale 1, whatever ``max_score`` is, and does not move at a tie."""
-    rule = ("neither" if published else "miss") if tie is None else tie
+    rule = tie_rule(tie, published, "neither")
     return RadiusExperts(alpha, 1.0 if published else max_score, gammas, interval, sigma, rule, domain, on_missing)

@@ -22,7 +22,7 @@ import numpy as np
 from wane.checks import number, positive, scalar, vector
 from wane.trackers.base import Tracker
 from wane.trackers.control import covers, whole, zeros
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 from wane.vectors import copy, dot, within
 
 LARGE = 1e150  # of weights and features: their products are finite
@@ -149,11 +149,11 @@ def linear_tracker(
     bias: float = 1.0,
     exponent: float = 0.0,
     start: float = 0.0,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> Tracker:
     """The linear quantile tracker; by default an intercept alone, ``order`` adds past scores, ``features`` yours."""
-    start, tie = (1.0 / max(order, 1), "covered") if published else (start, tie)
-    return LinearTracker(alpha, rate, order, features, bias, exponent, start, tie, domain, on_missing)
+    start, rule = 1.0 / max(order, 1) if published else start, tie_rule(tie, published)
+    return LinearTracker(alpha, rate, order, features, bias, exponent, start, rule, domain, on_missing)

@@ -27,7 +27,7 @@ from wane.learners.simplified import SimplifiedMagnitudeLearner
 from wane.trackers.base import Tracker
 from wane.trackers.loops import checked
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 
 LONGEST = 1e300  # a gradient that a learner is given
 TOLERATED = 0.01  # under-coverage by discounting that passes without a warning
@@ -317,7 +317,7 @@ def sf_ogd(
     alpha: float,
     *,
     max_score: float,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
@@ -327,14 +327,14 @@ def sf_ogd(
     ``published=True`` takes the gradient of the published code, which is 0 at a tie.
     """
     learner = AdaGrad(max_score / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
-    return LossTracker(learner, Pinball(alpha, "neither" if published else tie), domain, on_missing)
+    return LossTracker(learner, Pinball(alpha, tie_rule(tie, published, "neither")), domain, on_missing)
 
 
 @register("simple-ogd")
 def simple_ogd(
     alpha: float,
     *,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",

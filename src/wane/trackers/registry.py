@@ -27,6 +27,15 @@ def register(name: str) -> Callable[[Callable[..., Tracker]], Callable[..., Trac
     return known
 
 
+def tie_rule(tie: str | None, published: Any, theirs: str = "covered") -> str:
+    """What a tie is: as the user says; else as in published code, if that is asked for; else a miss, as in the paper.
+
+    >>> tie_rule(None, False), tie_rule(None, True), tie_rule("miss", True)
+    ('miss', 'covered', 'miss')
+    """
+    return tie if tie is not None else theirs if published else "miss"
+
+
 def names() -> list[str]:
     """Every registered name, sorted.
 

@@ -24,7 +24,7 @@ import math
 from wane.checks import described, positive
 from wane.trackers.base import Tracker
 from wane.trackers.control import whole, zeros
-from wane.trackers.registry import register
+from wane.trackers.registry import register, tie_rule
 
 CAP = 1e200  # of the wealth of an expert: sums of weights stay finite
 LEVELS = 41  # powers of two in the number of a round, up to 2^40
@@ -180,10 +180,10 @@ def saocp(
     *,
     max_score: float,
     lifetime: int = 32,
-    tie: str = "miss",
+    tie: str | None = None,
     published: bool = False,
     domain: str = "nonnegative",
     on_missing: str = "error",
 ) -> Tracker:
     """SAOCP: scale-free gradient descents started in every round, mixed by coin betting; max_score is D."""
-    return SAOCP(alpha, max_score, lifetime, "neither" if published else tie, domain, on_missing)
+    return SAOCP(alpha, max_score, lifetime, tie_rule(tie, published, "neither"), domain, on_missing)
