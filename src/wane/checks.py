@@ -61,6 +61,15 @@ def share(name: str, value: Any) -> float:
     return x
 
 
+def whole(name: str, value: Any, least: int, below: int | None = None) -> int:
+    """A whole number from ``least`` on, and below a limit if there is one."""
+    found = not isinstance(value, (bool, np.bool_)) and hasattr(value, "__index__")
+    if not found or value.__index__() < least or (below is not None and value.__index__() >= below):
+        limit = f"at least {least}" if below is None else f"in [{least}, {below})"
+        raise ValueError(f"{name} must be a whole number, {limit}, got {described(value)}")
+    return int(value.__index__())
+
+
 def dimension(value: Any) -> int:
     """A number of coordinates."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import positive, scalar
+from wane.checks import positive, scalar, whole
 from wane.trackers.base import Tracker
-from wane.trackers.control import whole, zeros
+from wane.trackers.control import zeros
 from wane.trackers.registry import register
 
 TINY = 1e-200  # counts below it are none: arithmetic on subnormal numbers is slow

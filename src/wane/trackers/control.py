@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, number, positive, scalar
+from wane.checks import described, number, positive, scalar, whole
 from wane.learners.stateful import Stateful
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register, tie_rule
@@ -219,13 +219,6 @@ def covers(tie: str) -> bool:
     if tie not in ("miss", "covered"):
         raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
     return tie == "covered"
-
-
-def whole(name: str, value: Any, least: int) -> int:
-    """A whole number from ``least`` on."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {described(value)}")
-    return int(value.__index__())
 
 
 def zeros(size: int) -> Any:

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import positive
+from wane.checks import positive, whole
 from wane.trackers.base import Tracker
-from wane.trackers.control import Range, covers, whole
+from wane.trackers.control import Range, covers
 from wane.trackers.registry import register, tie_rule
 
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import number, positive, scalar, vector
+from wane.checks import number, positive, scalar, vector, whole
 from wane.trackers.base import Tracker
-from wane.trackers.control import covers, whole, zeros
+from wane.trackers.control import covers, zeros
 from wane.trackers.registry import register, tie_rule
 from wane.vectors import copy, dot, within
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import described, positive
+from wane.checks import described, positive, whole
 from wane.trackers.base import Tracker
-from wane.trackers.control import whole, zeros
+from wane.trackers.control import zeros
 from wane.trackers.registry import register, tie_rule
 
 CAP = 1e200  # of the wealth of an expert: sums of weights stay finite

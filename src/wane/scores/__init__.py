@@ -1,0 +1,83 @@
+"""Scores: how wrong a model output was for a label, and the set that a radius makes of an output."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from wane.checks import described
+from wane.scores.base import Score
+from wane.scores.intervals import CQR, Absolute, IntervalScore, Normalised, OneSided, Signed
+from wane.scores.labels import APS, LAC, RAPS, uniforms
+from wane.scores.user import UserScore
+from wane.scores.vectors import NormBall
+
+__all__ = [
+    "APS",
+    "CQR",
+    "LAC",
+    "RAPS",
+    "Absolute",
+    "IntervalScore",
+    "NormBall",
+    "Normalised",
+    "OneSided",
+    "Score",
+    "Signed",
+    "UserScore",
+    "as_score",
+    "make",
+    "names",
+    "uniforms",
+]
+
+SCORES: dict[str, type[Score]] = {
+    "absolute": Absolute,
+    "aps": APS,
+    "ball": NormBall,
+    "cqr": CQR,
+    "lac": LAC,
+    "normalised": Normalised,
+    "one-sided": OneSided,
+    "raps": RAPS,
+    "signed": Signed,
+    "user": UserScore,
+}
+
+
+def names() -> list[str]:
+    """Every name that ``make`` knows, sorted.
+
+    >>> "cqr" in names()
+    True
+    """
+    return sorted(SCORES)
+
+
+def make(name: str, **arguments: Any) -> Score:
+    """A score by name, with the arguments of its class.
+
+    >>> make("one-sided", side="lower")
+    OneSided(side='lower')
+    """
+    if not isinstance(name, str) or name not in SCORES:
+        raise ValueError(f"no score is called {described(name)}: known are {', '.join(names())}")
+    signature = inspect.signature(SCORES[name])
+    try:
+        signature.bind(**arguments)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}; it takes {signature}") from None
+    return SCORES[name](**arguments)
+
+
+def as_score(score: Any) -> Score:
+    """The score itself, or the one of that name.
+
+    >>> as_score("absolute"), as_score(OneSided("lower"))
+    (Absolute(), OneSided(side='lower'))
+    """
+    if isinstance(score, Score):
+        return score
+    if isinstance(score, str):
+        return make(score)
+    raise TypeError(f"score must be one of wane.scores or a name of one, got {described(score)}: {', '.join(names())}")

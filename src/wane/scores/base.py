@@ -1,0 +1,178 @@
+"""What every score answers: one round at a time and for whole arrays, by one definition and with the same bits.
+
+A model output has two forms. The *single* form is that of one round: a float, a tuple of floats, or an array. The
+*columns* form holds many rounds: an array (T,), a tuple of such arrays, or an array (T, K). ``score`` and ``floor``
+take either form, and answer with a float or an array (T,). Labels, radii and uniforms come in the form of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wane.checks import EXTREME, INFINITY, described, real_array, scalar
+from wane.learners.stateful import Stateful
+
+EVERYWHERE = (-INFINITY, INFINITY)  # limits that limit nothing
+
+
+class Score(Stateful):
+    """How wrong a model output was for a label, and the set {y : score(output, y) <= radius} that a radius makes of it.
+
+    A score of your own is a subclass with the methods below; ``parameters`` names the arguments of its ``__init__``.
+    """
+
+    sides = 1  # 2: the ends move separately: scores and radii are pairs (lower, upper)
+    signed = False  # True: scores may be negative
+    finite = False  # True: the set is finite whatever the radius
+    randomised = False  # True: score, floor, set and width need a uniform u in [0, 1), one a round
+
+    def __init__(self) -> None:
+        """Most scores have nothing to set."""
+
+    def output(self, value: Any) -> Any:
+        """One model output, checked, in its single form, which shares no memory with ``value``."""
+        raise NotImplementedError(f"{type(self).__name__} must define output")
+
+    def outputs(self, values: Any) -> Any:
+        """Many model outputs, checked, in their columns form; an error names the first bad row."""
+        raise NotImplementedError(f"{type(self).__name__} must define outputs")
+
+    def rows(self, outputs: Any) -> int:
+        """The number of rounds of a columns form."""
+        return len(outputs)
+
+    def row(self, outputs: Any, t: int) -> Any:
+        """The single form of round t of a columns form, as ``output`` gives it."""
+        raise NotImplementedError(f"{type(self).__name__} must define row")
+
+    def label(self, y: Any) -> Any:
+        """One label, checked; a missing one, None or NaN, is a ValueError."""
+        raise NotImplementedError(f"{type(self).__name__} must define label")
+
+    def labels(self, values: Any, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+        """Many labels, checked, and whether each is known: it is not where ``values`` holds None or NaN."""
+        raise NotImplementedError(f"{type(self).__name__} must define labels")
+
+    def score(self, output: Any, y: Any, u: Any = None) -> Any:
+        """How wrong the output was for the label; rows of unknown labels get any number."""
+        raise NotImplementedError(f"{type(self).__name__} must define score")
+
+    def floor(self, output: Any, u: Any = None) -> Any:
+        """The smallest radius whose set is not empty; -inf where empty sets do not occur or are welcome."""
+        raise NotImplementedError(f"{type(self).__name__} must define floor")
+
+    def set(self, output: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> Any:
+        """The set of one round; ``limits`` are bounds that every label is known to respect."""
+        raise NotImplementedError(f"{type(self).__name__} must define set")
+
+    def bounds(self, outputs: Any, radius: Any, limits: tuple[float, float] = EVERYWHERE) -> Any:
+        """The lower and the upper ends of every round, or None where sets are not intervals."""
+        return None
+
+    def width(self, outputs: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> Any:
+        """The width of the set of every round, as ``set(...).width`` gives it."""
+        raise NotImplementedError(f"{type(self).__name__} must define width")
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """a where the condition holds, else b, for floats and arrays; unlike a minimum it keeps the sign of a zero.
+
+    >>> where(1.0 < 2.0, 3.0, 4.0)
+    3.0
+    """
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, a, b)
+    return a if condition else b
+
+
+def missing(y: Any) -> bool:
+    """Whether a label is None or NaN.
+
+    >>> missing(None), missing(float("nan")), missing(np.float32("nan")), missing("nan")
+    (True, True, True, False)
+    """
+    if getattr(y, "ndim", None) == 0:
+        y = y.item()  # a scalar of numpy's
+    return y is None or (isinstance(y, float) and y != y)
+
+
+def present(name: str, y: Any) -> Any:
+    """The label itself, or an error when it is missing."""
+    if missing(y):
+        raise ValueError(f"{name} is missing (None or NaN): leave this label out until it is known")
+    return y
+
+
+def moderate(name: str, value: Any) -> float:
+    """A float of at most 1e150, so that differences and their squares are finite.
+
+    >>> moderate("output", np.float32(1.5))
+    1.5
+    """
+    x = scalar(name, value)
+    if not -EXTREME <= x <= EXTREME:
+        raise ValueError(
+            f"{name} must be finite, of at most {EXTREME:g}, got {value!r}: clean it or measure in a larger unit"
+        )
+    return x
+
+
+def all_moderate(array: np.ndarray) -> bool:
+    """Whether every entry is finite and at most 1e150."""
+    return not array.size or bool(array.max() <= EXTREME and array.min() >= -EXTREME)  # false for NaN too
+
+
+def table(name: str, values: Any, check: Callable[[str, Any], Any], entries: int | None = None) -> np.ndarray:
+    """A float64 array (T,), or (T, entries), with 0 for any number of them; not yet checked for NaN or size.
+
+    Where no array can be made, ``check`` finds the row that is to blame.
+    """
+    try:
+        array = real_array(name, values)
+    except (TypeError, ValueError):
+        each(name, values, check)
+        raise
+    if array.shape in ((0,), (0, entries)):
+        return array.reshape(0) if entries is None else array.reshape(0, entries)
+    wanted = "(rounds,)" if entries is None else f"(rounds, {entries or 'entries'})"
+    if array.ndim != (1 if entries is None else 2) or (entries and array.shape[1] != entries):
+        raise ValueError(f"{name} must have shape {wanted}, one row a round, got {array.shape}")
+    return array
+
+
+def each(name: str, values: Any, check: Callable[[str, Any], Any]) -> None:
+    """Check row by row, for the error of the first bad one."""
+    if hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0 and not isinstance(values, np.ma.MaskedArray):
+        for t, value in enumerate(values):
+            check(f"{name}[{t}]", value)
+
+
+def sequence(name: str, values: Any) -> Any:
+    """Something with a length, whose entries are those of the rounds."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError(f"{name} has masked entries: fill them with NaN, or drop them")
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{name} must be a sequence, one entry a round, got {described(values)}")
+    return np.asarray(values) if hasattr(values, "__array__") else values  # a data frame would give its columns
+
+
+def one_each(values: Any, rounds: int) -> Any:
+    """Labels, as many as there are rounds."""
+    values = sequence("y", values)
+    if len(values) != rounds:
+        raise ValueError(f"y must hold {rounds} labels, one a round, got {len(values)}: None or NaN for an unknown one")
+    return values
+
+
+def if_known(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """A check that lets missing labels pass."""
+    return lambda name, y: None if missing(y) else check(name, y)
+
+
+def unlimited(what: str, limits: tuple[float, float]) -> None:
+    """Refuse limits where they mean nothing."""
+    if limits != EVERYWHERE:
+        raise ValueError(f"limits cut intervals, and this score gives {what}, got limits={limits!r}: leave them out")

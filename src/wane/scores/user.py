@@ -1,0 +1,112 @@
+"""A score of the user's own: two functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wane.checks import INFINITY, described, number, scalar
+from wane.scores.base import EVERYWHERE, Score, missing, one_each, present, sequence, unlimited
+from wane.scores.intervals import clipped
+from wane.sets import Interval, PredictionSet, UserSet
+
+
+class Rows(list):
+    """The model outputs of many rounds, each as the user gave it."""
+
+
+class UserScore(Score):
+    """A score made of two functions; outputs and labels are whatever these take.
+
+    The functions are called once for each round, and must belong together: y is in the set of a radius when its score
+    is at most that radius. Functions are not plain data: to load a state give them again, by name.
+
+    Args:
+        score_function: of an output and a label: a finite number, >= 0 unless ``signed``.
+        set_function: of an output and a radius: a tuple (lower, upper), which is an interval, or a container that
+            answers ``y in ...``, such as a Python set; a list could mean either and is refused.
+        signed: whether scores may be negative.
+
+    >>> ratio = UserScore(lambda m, y: max(y / m, m / y), lambda m, r: (m / r, m * r) if r > 0.0 else set())
+    >>> ratio.score(2.0, 8.0), ratio.set(2.0, 4.0)
+    (4.0, Interval(lower=0.5, upper=8.0))
+    """
+
+    parameters = ("score_function", "set_function", "signed")
+
+    def __init__(self, score_function: Any, set_function: Any, signed: bool = False) -> None:
+        """Take the two functions."""
+        for name, function in (("score_function", score_function), ("set_function", set_function)):
+            if not callable(function):
+                raise TypeError(f"{name} must be a function, got {described(function)}")
+        self.score_function = score_function
+        self.set_function = set_function
+        self.signed = bool(signed)
+
+    def output(self, value: Any) -> Any:
+        """The object itself, arrays copied."""
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    def outputs(self, values: Any) -> Rows:
+        """The objects of a sequence."""
+        return Rows(sequence("outputs", values))
+
+    def row(self, outputs: Any, t: int) -> Any:
+        """The object of round t, arrays copied."""
+        return self.output(outputs[t])
+
+    def label(self, y: Any) -> Any:
+        """The object itself, arrays copied."""
+        return self.output(present("y", y))
+
+    def labels(self, values: Any, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+        """An array (T,) of the objects, None where unknown."""
+        array = np.empty(rounds, dtype=object)
+        for t, y in enumerate(one_each(values, rounds)):
+            array[t] = None if missing(y) else y
+        return array, np.array([y is not None for y in array], dtype=bool)
+
+    def score(self, output: Any, y: Any, u: Any = None) -> Any:
+        """What the user's function says; 0 for unknown labels among many, about which it is not asked."""
+        if not isinstance(output, Rows):
+            return self.asked("score_function(output, y)", output, y)
+        return np.array(
+            [
+                0.0 if label is None else self.asked(f"score_function(outputs[{t}], y[{t}])", value, label)
+                for t, (value, label) in enumerate(zip(output, y, strict=True))
+            ],
+            dtype=float,
+        )
+
+    def asked(self, name: str, output: Any, y: Any) -> float:
+        """One score, checked."""
+        s = number(name, self.score_function(output, y))
+        if s < 0.0 and not self.signed:
+            raise ValueError(f"{name} must be >= 0, got {s!r}: signed scores need signed=True")
+        return s
+
+    def floor(self, output: Any, u: Any = None) -> Any:
+        """-inf: what the functions make of a small radius is theirs."""
+        return np.full(len(output), -INFINITY) if isinstance(output, Rows) else -INFINITY
+
+    def set(self, output: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> Any:
+        """What the user's function gives: an interval for a pair, else its container."""
+        given = self.set_function(output, radius)
+        if isinstance(given, tuple) and len(given) == 2:
+            lower, upper = scalar("the lower end of your set", given[0]), scalar("the upper end of your set", given[1])
+            if lower != lower or upper != upper:
+                raise ValueError(f"set_function(output, {radius!r}) must give two ends, got {given!r}")
+            return Interval(clipped(lower, *limits), clipped(upper, *limits))
+        if isinstance(given, (tuple, list, np.ndarray)) or not hasattr(given, "__contains__"):
+            raise TypeError(
+                f"set_function(output, {radius!r}) must give a tuple (lower, upper), or a container such as a Python "
+                f"set, got {described(given)}"
+            )
+        unlimited("containers", limits)
+        return given if isinstance(given, PredictionSet) else UserSet(given)
+
+    def width(self, outputs: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> np.ndarray:
+        """The widths of the sets, one by one."""
+        radii = np.asarray(radius).tolist()
+        return np.array([self.set(m, r, u, limits).width for m, r in zip(outputs, radii, strict=True)], dtype=float)
