@@ -1,9 +1,28 @@
 """Online learning that forgets gracefully."""
 
-from wane import domains, learners, special, theory, trackers
+from wane import conformal, domains, learners, scores, sets, special, theory, trackers
+from wane.conformal import Horizons, OnlineConformal
+from wane.journal import Journal
+from wane.saving import load, save
+from wane.version import __version__
 
-__all__ = ["compiled", "domains", "learners", "special", "theory", "trackers"]
-__version__ = "0.1.0"
+__all__ = [
+    "Horizons",
+    "Journal",
+    "OnlineConformal",
+    "__version__",
+    "compiled",
+    "conformal",
+    "domains",
+    "learners",
+    "load",
+    "save",
+    "scores",
+    "sets",
+    "special",
+    "theory",
+    "trackers",
+]
 
 
 def compiled() -> bool:

@@ -13,6 +13,7 @@ from wane.domains import Custom, Domain
 from wane.learners.scale import Scale
 
 FORMAT = 1  # of state_dict; raised when a reader of the older format would go wrong
+COUNTABLE = 2**62  # what a count may reach
 DOMAINS = {cls.__name__: cls for cls in Domain.__subclasses__() if cls is not Custom}
 
 
@@ -97,7 +98,10 @@ def unpack(learner: Any, name: str, value: Any) -> None:
         if current.exponent != value[1] or not current.sound():
             raise ValueError(f"{name} in the memory of {type(learner).__name__} is no scale, got {value}")
     elif isinstance(current, (bool, int, float)):
-        setattr(learner, name, type(current)(value))
+        whole = type(current)(value)
+        if whole != value or (abs(whole) > COUNTABLE and not isinstance(current, float)):
+            raise ValueError(f"{name} in the memory of {type(learner).__name__} must be a whole number, got {value}")
+        setattr(learner, name, whole)
     else:
         array = np.array(value, dtype=float)
         setattr(learner, name, array if isinstance(current, np.ndarray) else array.data)
@@ -142,6 +146,11 @@ def put_back(learner: Any, taken: list[Any]) -> None:
 def give_up(thing: Any, taken: list[Any], error: BaseException, t: int) -> None:
     """After an error in round t: the object as it was, and the round in the message."""
     put_back(thing, taken)
+    name_round(error, t)
+
+
+def name_round(error: BaseException, t: int) -> None:
+    """Say in an error's message in which round it happened."""
     if not error.args:
         error.args = (f"in round {t}",)
     elif isinstance(error.args[0], str) or len(error.args) == 1:

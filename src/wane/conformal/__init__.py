@@ -1,0 +1,29 @@
+"""Sets around the outputs of any model: predictions with ids, late labels, several levels, several steps ahead."""
+
+from wane.conformal.horizons import Horizons
+from wane.conformal.monitor import Monitor
+from wane.conformal.online import OnlineConformal
+from wane.conformal.predictions import (
+    Alarm,
+    AlarmError,
+    Explanation,
+    IdError,
+    Metrics,
+    Prediction,
+    Table,
+    UnboundedError,
+)
+
+__all__ = [
+    "Alarm",
+    "AlarmError",
+    "Explanation",
+    "Horizons",
+    "IdError",
+    "Metrics",
+    "Monitor",
+    "OnlineConformal",
+    "Prediction",
+    "Table",
+    "UnboundedError",
+]

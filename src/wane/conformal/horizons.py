@@ -1,0 +1,225 @@
+"""Forecasts of several steps: one `OnlineConformal` for each step ahead, and labels that serve once they are known."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described, whole
+from wane.conformal.online import OnlineConformal
+from wane.conformal.predictions import Alarm, IdError, Metrics, Prediction, Table, tell
+from wane.conformal.replay import replay
+from wane.learners import state as plain_data
+from wane.saving import checked_key, known
+from wane.trackers import Tracker
+
+
+@known
+class Horizons:
+    """A forecaster that looks several steps ahead: each step has trackers of its own.
+
+    A forecast made at time t for the steps 1, ..., H is about the times t + 1, ..., t + H, and the label of time tau
+    serves the (up to H) predictions made for it, when ``update(tau, y)`` says it. Errors of 10 steps ahead never widen
+    the intervals of 1 step ahead, and nothing is learned before it is known.
+
+    All methods may be called from several threads, as those of ``OnlineConformal``.
+
+    Args:
+        steps: H.
+        tracker: the name of a method, or a tracker that has learned nothing, as the pattern of all.
+        score: as for ``OnlineConformal``.
+        alpha: as for ``OnlineConformal``.
+        stride: the times between two forecasts; 1 is a rolling origin, 24 with hourly data is a forecast a day.
+        on_alarm: called with an ``Alarm`` that names the step.
+        settings: as for ``OnlineConformal``.
+
+    >>> import wane
+    >>> hz = wane.Horizons(2, "magl", alpha=0.1)
+    >>> first = hz.predict([10.0, 11.0])          # made at time 0, about times 1 and 2
+    >>> hz.update(1, 10.5)                        # time 1 has come: one prediction was about it
+    1
+    >>> second = hz.predict([10.8, 11.2])         # made at time 1, about times 2 and 3
+    >>> hz.update(2, 11.0)                        # time 2: the second step of the first, the first of the second
+    2
+    >>> hz.pending()
+    [3]
+    """
+
+    def __init__(
+        self,
+        steps: int,
+        tracker: str | Tracker,
+        score: Any = "absolute",
+        alpha: Any = None,
+        *,
+        stride: int = 1,
+        on_alarm: Callable[[Alarm], Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        """No forecast has been made: the time of the first is 0."""
+        count = whole("steps", steps, 1)
+        if not isinstance(tracker, (str, Tracker)):
+            raise TypeError(
+                f"tracker must be the name of a method or one tracker as a pattern, got {described(tracker)}"
+            )
+        if isinstance(tracker, Tracker) and tracker.rounds:
+            raise ValueError("a tracker that has learned cannot be the pattern for all steps: make a new one")
+        self.stride = whole("stride", stride, 1)
+        self.time = 0  # of the next forecast
+        self._take([OnlineConformal(copy.copy(tracker), score, alpha, **settings) for _ in range(count)], on_alarm)
+
+    def _take(self, steps: list[OnlineConformal], on_alarm: Callable[[Alarm], Any] | None) -> None:
+        if on_alarm is not None and not callable(on_alarm):
+            raise TypeError(f"on_alarm must be a function of an Alarm, got {described(on_alarm)}")
+        self.steps = steps
+        self.on_alarm = on_alarm
+        self._lock = threading.RLock()
+
+    def _tell(self, alarms: list[list[Alarm]]) -> None:
+        """Pass on the alarms of each step."""
+        tell(self.on_alarm, [replace(alarm, step=h) for h, each in enumerate(alarms, 1) for alarm in each])
+
+    def predict(self, outputs: Sequence[Any], targets: Sequence[Hashable] | None = None) -> list[Prediction | None]:
+        """The sets of one forecast, one for each step ahead; the id of each is the time it is about.
+
+        Args:
+            outputs: one model output for each step; None leaves a step out.
+            targets: the times they are about, as keys of your own; by default whole numbers from ``time`` + 1 on.
+        """
+        outputs = list(outputs)
+        if len(outputs) != len(self.steps):
+            raise ValueError(f"outputs must be one for each of the {len(self.steps)} steps, got {len(outputs)}")
+        with self._lock:
+            about = [self.time + h for h in range(1, len(self.steps) + 1)] if targets is None else list(targets)
+            if len(about) != len(self.steps):
+                raise ValueError(f"targets must be one for each of the {len(self.steps)} steps, got {len(about)}")
+            ready = [
+                None if output is None else oc._prepare(output, checked_key(target))
+                for oc, output, target in zip(self.steps, outputs, about, strict=True)
+            ]
+            self.time += self.stride
+            return [None if made is None else oc._commit(made) for oc, made in zip(self.steps, ready, strict=True)]
+
+    def update(self, target: Hashable, y: Any, discount: Any = None) -> int:
+        """Learn the label of a time: every prediction about it gets it; returns how many there were."""
+        with self._lock:
+            serving = self._about(target)
+            for oc in serving:
+                oc._scored(target, y)  # an error here has changed nothing
+            alarms = [oc._learn(target, y, discount) if oc in serving else [] for oc in self.steps]
+        self._tell(alarms)
+        return len(serving)
+
+    def run(self, outputs: Any, y: Any, delay: int = 0) -> list[Table]:
+        """Replay arrays, bit for bit as step by step: a table for each step ahead.
+
+        Args:
+            outputs: row i is the forecast made at time i * stride for the next H times: shape (rows, H), or
+                (rows, H, ...) where the score needs more than a number.
+            y: y[tau] is the label of time tau, counted from the first row's time; NaN, and times after its end, never
+                come. The label of tau is known to forecasts made at time tau + delay and later.
+            delay: in times.
+        """
+        delay = whole("delay", delay, 0)
+        outputs = outputs if isinstance(outputs, np.ndarray) else np.asarray(outputs)
+        outputs = outputs.reshape(0, len(self.steps)) if outputs.shape == (0,) else outputs
+        if outputs.ndim < 2 or outputs.shape[1] != len(self.steps):
+            raise ValueError(f"outputs must have shape (rows, {len(self.steps)}, ...), got {outputs.shape}")
+        y = list(y)
+        with self._lock:
+            rows, start = len(outputs), self.time
+            before = copy.deepcopy(self.steps)
+            try:
+                tables, alarms = [], []
+                for h, oc in enumerate(self.steps, 1):
+                    about = start + np.arange(rows) * self.stride + h
+                    wait = -(-(h + delay) // self.stride) - 1
+                    due = [start + (i - wait) * self.stride + h for i in range(wait)]  # of rows before this call
+                    late = [(k if k in oc._pending else None, known_at(y, k - start)) for k in due]
+                    labels = [known_at(y, int(tau) - start) for tau in about]
+                    table, heard = replay(oc, outputs[:, h - 1], labels, wait, about.tolist(), None, late)
+                    tables.append(table)
+                    alarms.append(heard)
+            except BaseException:
+                self.steps = before
+                raise
+            self.time += rows * self.stride
+        self._tell(alarms)
+        return tables
+
+    def pending(self) -> list[Hashable]:
+        """The times that predictions wait for, the longest waiting first."""
+        with self._lock:
+            return list(dict.fromkeys(k for oc in reversed(self.steps) for k in oc.pending()))
+
+    def expire(self, id: Hashable) -> int:
+        """Give up waiting for the label of a time; returns how many predictions were about it."""
+        with self._lock:
+            serving = self._about(id)
+            for oc in serving:
+                oc.expire(id)
+            return len(serving)
+
+    def _about(self, target: Hashable) -> list[OnlineConformal]:
+        """The steps in which a prediction about this time waits; at least one, or an error."""
+        serving = [oc for oc in self.steps if target in oc._pending]
+        if not serving:
+            over = [oc for oc in self.steps if target in oc._closed]
+            raise IdError((over or self.steps)[0]._unknown(target))
+        return serving
+
+    def metrics(self) -> list[Metrics | dict[float, Metrics]]:
+        """How it has gone so far, for each step ahead."""
+        with self._lock:
+            return [oc.metrics() for oc in self.steps]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain JSON-able data; ``wane.save`` writes it to a file."""
+        with self._lock:
+            return {
+                "format": plain_data.FORMAT,
+                "class": plain_data.name_of(type(self)),
+                "parameters": {"stride": self.stride, "steps": [oc.state_dict() for oc in self.steps]},
+                "memory": {"time": self.time},
+            }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> Horizons:
+        """The object whose state this is; ``objects`` as for ``OnlineConformal``."""
+        if not isinstance(state, dict) or state.get("class") != plain_data.name_of(cls):
+            raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
+        if state.get("format") != plain_data.FORMAT:
+            raise ValueError(f"state has format {state.get('format')!r}, this version reads {plain_data.FORMAT}")
+        on_alarm = objects.pop("on_alarm", None)
+        made = cls.__new__(cls)
+        try:
+            made.stride = whole("stride", state["parameters"]["stride"], 1)
+            made.time = whole("time", state["memory"]["time"], 0)
+            parts = list(state["parameters"]["steps"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
+        made._take([OnlineConformal.from_state_dict(part, **objects) for part in parts], on_alarm)
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles have a lock of their own."""
+        return {k: v for k, v in vars(self).items() if k != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """As it was."""
+        vars(self).update(state)
+        self._take(self.steps, self.on_alarm)
+
+    def __repr__(self) -> str:
+        """The number of steps, and the first."""
+        return f"Horizons({len(self.steps)} steps of {self.steps[0]!r})"
+
+
+def known_at(y: list[Any], time: int) -> Any:
+    """The label of a time, or None where there is none."""
+    return y[time] if 0 <= time < len(y) else None

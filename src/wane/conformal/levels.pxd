@@ -1,0 +1,29 @@
+cimport cython
+from wane.trackers.base cimport Tracker
+
+cdef double INFINITY
+
+@cython.final
+cdef class Level:
+    cdef Tracker tracker
+    cdef Level wider
+    cdef int _play(self, double floor, double[:, ::1] radii, double[:, ::1] own, Py_ssize_t t, Py_ssize_t column) except -1 nogil
+    cdef int _learn(self, double score, double[:, ::1] radii, Py_ssize_t t, Py_ssize_t column, double discount) except -1 nogil
+
+@cython.final
+cdef class Levels:
+    cdef readonly list trackers
+    cdef readonly tuple columns
+    cdef readonly Py_ssize_t count
+    cdef Level first, second
+    cdef double[:, ::1] radii, own
+    cdef bint fragile
+    @cython.locals(below=double, above=double, lower=double, upper=double)
+    cdef int _play(self, double floor, double[:, ::1] radii, double[:, ::1] own, Py_ssize_t t) except -1 nogil
+    cdef int _learn(self, double lower, double upper, double[:, ::1] radii, Py_ssize_t t, double discount) except -1 nogil
+
+@cython.locals(t=Py_ssize_t, row=Py_ssize_t, older=Py_ssize_t)
+cpdef int play(
+    Levels levels, const double[::1] floors, const double[::1] lower, const double[::1] upper, const Py_ssize_t[::1] arrivals,
+    const double[::1] discounts, double[:, ::1] radii, double[:, ::1] own, double[::1] played
+) except -1
