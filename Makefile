@@ -28,6 +28,7 @@ lint: $(VENV)/ready
 bench: build
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/trackers.py
+	$(BIN)/python benchmarks/conformal.py
 
 docs: $(VENV)/ready
 	PYTHONPATH=src $(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html

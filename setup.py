@@ -24,6 +24,18 @@ def extensions():
     return [Extension(name, [source], extra_compile_args=FLAGS) for name, source in sources.items()]
 
 
+def touch_changes():
+    """Changes are found by content, because a changed file may have an older date: it gets a new one."""
+    known, contents = Path("build/contents.json"), {}
+    before = json.loads(known.read_text()) if known.exists() else {}
+    for f in sorted([*Path("src").rglob("*.py"), *Path("src").rglob("*.pxd")]):
+        contents[str(f)] = hashlib.sha256(f.read_bytes()).hexdigest()
+        if contents[str(f)] != before.get(str(f)):
+            f.touch()
+    known.parent.mkdir(exist_ok=True)
+    known.write_text(json.dumps(contents))
+
+
 class AllOrNothing(build_ext):
     """A compiled subclass of an uncompiled base does not import, so one failure drops every extension."""
 
@@ -40,15 +52,9 @@ class AllOrNothing(build_ext):
             self.warn(f"cannot compile ({error}): wane is installed uncompiled, same results, 10-50 times slower")
 
     def translate(self):
-        """From Python to C; changes are found by content, because a changed file may have an older date."""
+        """From Python to C."""
         from Cython.Build import cythonize
 
-        known, contents = Path("build/contents.json"), {}
-        before = json.loads(known.read_text()) if known.exists() else {}
-        for f in sorted([*Path("src").rglob("*.py"), *Path("src").rglob("*.pxd")]):
-            contents[str(f)] = hashlib.sha256(f.read_bytes()).hexdigest()
-            if contents[str(f)] != before.get(str(f)):
-                f.touch()
         translated = cythonize(
             extensions(),
             build_dir="build/c",
@@ -64,11 +70,10 @@ class AllOrNothing(build_ext):
         sources = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:
             extension.sources = sources[extension.name]
-        known.parent.mkdir(exist_ok=True)
-        known.write_text(json.dumps(contents))
 
 
 # An editable install stays uncompiled: src/ never holds a .so that shadows a newer .py.
+touch_changes()
 pure = "editable_wheel" in sys.argv or os.environ.get("WANE_PURE")
 setup(
     ext_modules=[] if pure else extensions(),

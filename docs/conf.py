@@ -28,8 +28,8 @@ default_role = "py:obj"  # `name` in a docstring links to that name where it is 
 
 
 def escape_bars(app, what, name, obj, options, lines):
-    """The docstrings of ``wane.theory`` write norms as ||u||, which reStructuredText would take for a substitution."""
-    if name.startswith("wane.theory"):
+    """Docstrings write absolute values and norms as |x|, which reStructuredText would take for a substitution."""
+    if name.startswith(("wane.theory", "wane.scores")):
         lines[:] = [line if ">>>" in line else re.sub(r"(?<!\\)\|", r"\\|", line) for line in lines]
 
 

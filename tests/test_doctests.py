@@ -10,7 +10,7 @@ import pytest
 import wane
 
 MODULES = [m.name for m in pkgutil.walk_packages(wane.__path__, "wane.") if "_cyutility" not in m.name]
-PUBLIC = [wane.domains, wane.learners, wane.theory, wane.trackers]
+PUBLIC = [wane.conformal, wane.domains, wane.learners, wane.scores, wane.theory, wane.trackers]
 NAMES = [(module, name) for module in PUBLIC for name in module.__all__]
 
 

@@ -1,21 +1,26 @@
 """Online learning that forgets gracefully."""
 
-from wane import conformal, domains, learners, scores, sets, special, theory, trackers
+from wane import conformal, domains, learners, panel, scores, sets, special, theory, trackers
 from wane.conformal import Horizons, OnlineConformal
-from wane.journal import Journal
-from wane.saving import load, save
+from wane.journal import Journal, JournalWarning
+from wane.panel import Panel
+from wane.saving import SavedFileError, load, save
 from wane.version import __version__
 
 __all__ = [
     "Horizons",
     "Journal",
+    "JournalWarning",
     "OnlineConformal",
+    "Panel",
+    "SavedFileError",
     "__version__",
     "compiled",
     "conformal",
     "domains",
     "learners",
     "load",
+    "panel",
     "save",
     "scores",
     "sets",

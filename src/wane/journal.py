@@ -254,6 +254,8 @@ class Journal:
                 errno.ENOENT, "there is no journal yet, and no start= to make its object", self.path
             )
         self.object = start()
+        if self.object.on_alarm is not None and "on_alarm" not in self._objects:
+            raise ValueError("on_alarm cannot be recovered from a file: give it in objects={'on_alarm': ...} as well")
         snapshot = Snapshot(0, self.object)
         rebuilt(loads(dumps(snapshot.state_dict())), self._objects)  # what could not be recovered is an error today
         replace_file(self.log, b"", sync=True)  # first: a snapshot without a log is then always a log that was lost

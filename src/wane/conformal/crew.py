@@ -79,6 +79,8 @@ def from_sequence(trackers: Any, score: Score, alpha: Any) -> tuple[Any, list[Tr
     if len(set(map(id, trackers))) < len(trackers):
         raise ValueError("each level needs a tracker of its own, got the same one twice")
     n = len(trackers) // score.sides
+    if not n:
+        raise ValueError(f"{score!r} needs at least {score.sides} trackers, got {len(trackers)}")
     levels = tuple(t.alpha * score.sides for t in trackers[:n]) if alpha is None else alpha
     levels = checked_levels(levels)
     wanted = each(levels, score.sides)
@@ -98,6 +100,17 @@ def interval_limits(score: Score, lower: Any, upper: Any) -> tuple[float, float]
     if (low > -math.inf or high < math.inf) and not isinstance(score, IntervalScore):
         raise ValueError(f"limits are for intervals, not for the sets of {score!r}")
     return EVERYWHERE if (low, high) == EVERYWHERE else (low, high)
+
+
+def checked_band(band: Any) -> tuple[Any, Any]:
+    """The two ends of local coverage, None where the default serves."""
+    if band is None:
+        return None, None
+    try:
+        low, high = band
+    except (TypeError, ValueError):
+        raise TypeError(f"band must be a pair, the lowest and the highest coverage, got {described(band)}") from None
+    return low, high
 
 
 def policy(score: Score, on_unbounded: str, limits: tuple[float, float]) -> str:

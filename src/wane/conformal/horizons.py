@@ -111,7 +111,14 @@ class Horizons:
             serving = self._about(target)
             for oc in serving:
                 oc._scored(target, y)  # an error here has changed nothing
-            alarms = [oc._learn(target, y, discount) if oc in serving else [] for oc in self.steps]
+            rates = {oc: oc._discount(discount) for oc in serving}
+            careful = not all(t.atomic() for oc in serving for t in oc.trackers)
+            before = copy.deepcopy(self.steps) if careful else self.steps
+            try:
+                alarms = [oc._learn(target, y, rates[oc]) if oc in rates else [] for oc in self.steps]
+            except BaseException:
+                self.steps = before
+                raise
         self._tell(alarms)
         return len(serving)
 
@@ -123,13 +130,10 @@ class Horizons:
                 (rows, H, ...) where the score needs more than a number.
             y: y[tau] is the label of time tau, counted from the first row's time; NaN, and times after its end, never
                 come. The label of tau is known to forecasts made at time tau + delay and later.
-            delay: in times.
+            delay: in times. Labels of times before the first row's that are still unknown then are for ``update``.
         """
         delay = whole("delay", delay, 0)
-        outputs = outputs if isinstance(outputs, np.ndarray) else np.asarray(outputs)
-        outputs = outputs.reshape(0, len(self.steps)) if outputs.shape == (0,) else outputs
-        if outputs.ndim < 2 or outputs.shape[1] != len(self.steps):
-            raise ValueError(f"outputs must have shape (rows, {len(self.steps)}, ...), got {outputs.shape}")
+        outputs = self._rows(outputs)
         y = list(y)
         with self._lock:
             rows, start = len(outputs), self.time
@@ -152,10 +156,26 @@ class Horizons:
         self._tell(alarms)
         return tables
 
-    def pending(self) -> list[Hashable]:
-        """The times that predictions wait for, the longest waiting first."""
+    def warm_start(self, outputs: Any, y: Any) -> None:
+        """Learn from forecasts of the past, in the form that ``run`` takes; nothing in the metrics."""
         with self._lock:
-            return list(dict.fromkeys(k for oc in reversed(self.steps) for k in oc.pending()))
+            outputs = self._rows(outputs)
+            times = [i * self.stride for i in range(len(outputs))]
+            y = list(y)
+            for h, oc in enumerate(self.steps, 1):
+                oc.warm_start(outputs[:, h - 1], [known_at(y, t + h) for t in times])
+
+    def _rows(self, outputs: Any) -> np.ndarray:
+        outputs = outputs if isinstance(outputs, np.ndarray) else np.asarray(outputs)
+        outputs = outputs.reshape(0, len(self.steps)) if outputs.shape == (0,) else outputs
+        if outputs.ndim < 2 or outputs.shape[1] != len(self.steps):
+            raise ValueError(f"outputs must have shape (rows, {len(self.steps)}, ...), got {outputs.shape}")
+        return outputs
+
+    def pending(self) -> list[Hashable]:
+        """The times that predictions wait for, each once: those of the first step, oldest first, then of the next."""
+        with self._lock:
+            return list(dict.fromkeys(k for oc in self.steps for k in oc.pending()))
 
     def expire(self, id: Hashable) -> int:
         """Give up waiting for the label of a time; returns how many predictions were about it."""
@@ -201,14 +221,17 @@ class Horizons:
             made.stride = whole("stride", state["parameters"]["stride"], 1)
             made.time = whole("time", state["memory"]["time"], 0)
             parts = list(state["parameters"]["steps"])
+            whole("the number of steps", len(parts), 1)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
         made._take([OnlineConformal.from_state_dict(part, **objects) for part in parts], on_alarm)
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles have a lock of their own."""
-        return {k: v for k, v in vars(self).items() if k != "_lock"}
+        """Copies and pickles share nothing that changes, and are of one moment."""
+        with self._lock:
+            inside = {k: v for k, v in vars(self).items() if k != "_lock"}
+            return inside | {"steps": copy.deepcopy(self.steps)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """As it was."""

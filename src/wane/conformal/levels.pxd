@@ -1,14 +1,22 @@
 cimport cython
 from wane.trackers.base cimport Tracker
 
-cdef double INFINITY
+cdef double INFINITY, NAN
 
 @cython.final
 cdef class Level:
     cdef Tracker tracker
     cdef Level wider
-    cdef int _play(self, double floor, double[:, ::1] radii, double[:, ::1] own, Py_ssize_t t, Py_ssize_t column) except -1 nogil
-    cdef int _learn(self, double score, double[:, ::1] radii, Py_ssize_t t, Py_ssize_t column, double discount) except -1 nogil
+    cdef int _play(
+        self, double floor, double[:, ::1] radii, Py_ssize_t t, double[:, ::1] own, Py_ssize_t u, Py_ssize_t column
+    ) except -1 nogil
+    cdef Py_ssize_t _write(self, double[:, ::1] rows, Py_ssize_t i, Py_ssize_t at) noexcept nogil
+    cdef Py_ssize_t _read(self, const double[:, ::1] rows, Py_ssize_t i, Py_ssize_t at) noexcept nogil
+    cdef int _warm(self, double score) except -1 nogil
+    cdef int _ready(self, double score) except -1 nogil
+    cdef int _learn(
+        self, double score, double[:, ::1] radii, Py_ssize_t t, Py_ssize_t column, double discount
+    ) except -1 nogil
 
 @cython.final
 cdef class Levels:
@@ -19,11 +27,17 @@ cdef class Levels:
     cdef double[:, ::1] radii, own
     cdef bint fragile
     @cython.locals(below=double, above=double, lower=double, upper=double)
-    cdef int _play(self, double floor, double[:, ::1] radii, double[:, ::1] own, Py_ssize_t t) except -1 nogil
+    cdef int _play(self, double floor, double[:, ::1] radii, Py_ssize_t t, double[:, ::1] own, Py_ssize_t u) except -1 nogil
+    @cython.locals(at=Py_ssize_t)
+    cdef void _write(self, double[:, ::1] rows, Py_ssize_t i) noexcept nogil
+    @cython.locals(at=Py_ssize_t)
+    cdef void _read(self, const double[:, ::1] rows, Py_ssize_t i) noexcept nogil
+    cdef int _warm(self, double lower, double upper) except -1 nogil
     cdef int _learn(self, double lower, double upper, double[:, ::1] radii, Py_ssize_t t, double discount) except -1 nogil
 
 @cython.locals(t=Py_ssize_t, row=Py_ssize_t, older=Py_ssize_t)
 cpdef int play(
-    Levels levels, const double[::1] floors, const double[::1] lower, const double[::1] upper, const Py_ssize_t[::1] arrivals,
-    const double[::1] discounts, double[:, ::1] radii, double[:, ::1] own, double[::1] played
+    Levels levels, const double[::1] floors, const double[::1] lower, const double[::1] upper,
+    const Py_ssize_t[::1] arrivals, const double[::1] discounts, double[:, ::1] radii, double[:, ::1] own,
+    double[::1] played
 ) except -1

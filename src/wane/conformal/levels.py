@@ -7,6 +7,7 @@ its own radius and what the level before it played, and learns at what it played
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from wane.learners import state
 from wane.trackers.base import Tracker
 
 INFINITY = float("inf")
+NAN = float("nan")
 
 
 class Level:
@@ -30,15 +32,40 @@ class Level:
         self.tracker = tracker
         self.wider = wider
 
-    def _play(self, floor, radii, own, t, column):
-        """Radii of round t from this level outwards; none is below ``floor``, nor below the one before."""
+    def _play(self, floor, radii, t, own, u, column):
+        """Radii, in row t, from this level outwards: none is below ``floor``, nor below the one before.
+
+        What each tracker would play by itself goes to row u of ``own``.
+        """
         radius = self.tracker._predict()
-        own[t, column] = radius
+        own[u, column] = radius
         if radius < floor:
             radius = floor
         radii[t, column] = radius
         if self.wider is not None:
-            self.wider._play(radius, radii, own, t, column + 1)
+            self.wider._play(radius, radii, t, own, u, column + 1)
+
+    def _write(self, rows, i, at):
+        """The states of all trackers from here on, in a row."""
+        at = self.tracker._write(rows, i, at)
+        return at if self.wider is None else self.wider._write(rows, i, at)
+
+    def _read(self, rows, i, at):
+        """Their states from a row."""
+        at = self.tracker._read(rows, i, at)
+        return at if self.wider is None else self.wider._read(rows, i, at)
+
+    def _warm(self, score):
+        """Each tracker learns a score of the past by itself, as ``Tracker.run`` does."""
+        self.tracker._ingest(score, self.tracker._predict(), NAN)
+        if self.wider is not None:
+            self.wider._warm(score)
+
+    def _ready(self, score):
+        """What a tracker has to say about the score comes before any of them learns it."""
+        self.tracker._ready(score)
+        if self.wider is not None:
+            self.wider._ready(score)
 
     def _learn(self, score, radii, t, column, discount):
         """Each tracker is told the score and the radius that was played for its level."""
@@ -72,11 +99,11 @@ class Levels:
         self.second = chain(trackers[self.count :]) if sides == 2 else None
         self.radii: Any = np.empty((1, len(trackers))).data
         self.own: Any = np.empty((1, len(trackers))).data
-        self.fragile = len(trackers) > 1 and any(t.can_fail for t in trackers)
+        self.fragile = len(trackers) > 1 and not all(t.atomic() for t in trackers)
 
     def predict(self, floor: float) -> tuple[float, ...]:
         """The radii to play in the next round, a column each."""
-        self._play(floor, self.radii, self.own, 0)
+        self._play(floor, self.radii, 0, self.own, 0)
         if len(self.trackers) == 1:
             return (self.radii[0, 0],)
         return tuple([self.radii[0, c] for c in range(len(self.trackers))])
@@ -111,12 +138,22 @@ class Levels:
                 return True
         return False
 
+    def __copy__(self) -> Levels:
+        """With copies of the trackers."""
+        return Levels([copy.copy(tracker) for tracker in self.trackers], 1 if self.second is None else 2, self.columns)
+
     def own_radii(self) -> tuple[float, ...]:
         """What each tracker would play by itself."""
+        if len(self.trackers) == 1:
+            return (self.first.tracker._predict(),)
         return tuple([tracker.predict() for tracker in self.trackers])
 
-    def update(self, lower: float, upper: float, radii: tuple[float, ...], discount: float) -> None:
-        """Learn one label: the score of each side (``upper`` is for the second), and the radii that were played."""
+    def update(self, lower: float, upper: float, radii: tuple[float, ...], discount: float) -> tuple[Any, Any, Any]:
+        """Learn one label: the score of each side (``upper`` is for the second), and the radii that were played.
+
+        Returns whether each level covered it, and what the trackers would play by themselves before and after it.
+        """
+        own = self.own_radii()
         for c in range(len(radii)):
             self.radii[0, c] = radii[c]
         before = [state.snapshot(t) for t in self.trackers] if self.fragile else None
@@ -127,24 +164,77 @@ class Levels:
                 for tracker, taken in zip(self.trackers, before, strict=True):
                     state.put_back(tracker, taken)
             raise
+        return self.covered(lower, upper, radii), own, self.own_radii()
 
-    def _play(self, floor, radii, own, t):
+    def warm_start(self, scores: list[Any]) -> None:
+        """Learn scores of the past, an array for each side; all trackers or none."""
+        before = [state.snapshot(t) for t in self.trackers]
+        try:
+            for c, tracker in enumerate(self.trackers):
+                tracker.warm_start(scores[c // self.count])
+        except BaseException:
+            for tracker, taken in zip(self.trackers, before, strict=True):
+                state.put_back(tracker, taken)
+            raise
+
+    def _play(self, floor, radii, t, own, u):
         if self.second is None:
-            self.first._play(floor, radii, own, t, 0)
+            self.first._play(floor, radii, t, own, u, 0)
         else:
             below = self.first.tracker._predict()
             above = self.second.tracker._predict()
             lower = upper = -INFINITY
             if below + above < 0.0:  # the ends cross: play the point in the middle
-                lower = 0.5 * (below - above)
+                lower = 0.5 * (below - above) if below != above else 0.0  # two empty sides: infinities have no middle
                 upper = -lower
-            self.first._play(lower, radii, own, t, 0)
-            self.second._play(upper, radii, own, t, self.count)
+            self.first._play(lower, radii, t, own, u, 0)
+            self.second._play(upper, radii, t, own, u, self.count)
+
+    def flat(self) -> int:
+        """How many floats hold the state of all trackers; 0 if no fixed number does."""
+        sizes = [tracker.flat() for tracker in self.trackers]
+        return sum(sizes) if all(sizes) else 0
+
+    def write(self, rows: np.ndarray, i: int) -> None:
+        """Put the state of all trackers into row i."""
+        self._write(rows.data, i)
+
+    def read(self, rows: np.ndarray, i: int) -> None:
+        """Take the state of all trackers from row i."""
+        self._read(rows.data, i)
+
+    def _write(self, rows, i):
+        if rows.shape[1] > 0:  # else the trackers are not flat
+            at = self.first._write(rows, i, 0)
+            if self.second is not None:
+                self.second._write(rows, i, at)
+
+    def _read(self, rows, i):
+        if rows.shape[1] > 0:
+            at = self.first._read(rows, i, 0)
+            if self.second is not None:
+                self.second._read(rows, i, at)
+
+    def _warm(self, lower, upper):
+        self.first._warm(lower)
+        if self.second is not None:
+            self.second._warm(upper)
 
     def _learn(self, lower, upper, radii, t, discount):
+        self.first._ready(lower)
+        if self.second is not None:
+            self.second._ready(upper)
         self.first._learn(lower, radii, t, 0, discount)
         if self.second is not None:
             self.second._learn(upper, radii, t, self.count, discount)
+
+
+def arranged(alphas: tuple[float, ...], trackers: list[Tracker], sides: int) -> Levels:
+    """Trackers in the order of alpha (of the lower side, then of the upper side) as levels."""
+    n = len(alphas)
+    order = sorted(range(n), key=lambda i: -alphas[i])
+    columns = tuple(order.index(i) for i in range(n))
+    return Levels([trackers[s * n + i] for s in range(sides) for i in order], sides, columns)
 
 
 def play(levels, floors, lower, upper, arrivals, discounts, radii, own, played):
@@ -157,7 +247,7 @@ def play(levels, floors, lower, upper, arrivals, discounts, radii, own, played):
         older = radii.shape[0] - floors.shape[0]
         for t in range(floors.shape[0]):
             played[0] = t
-            levels._play(floors[t], radii, own, older + t)
+            levels._play(floors[t], radii, older + t, own, older + t)
             row = arrivals[t]
             if row >= 0:
                 levels._learn(lower[row], upper[row], radii, row, discounts[row])

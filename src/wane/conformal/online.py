@@ -6,22 +6,31 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from copy import deepcopy
 from typing import Any
 
 from wane.checks import EXTREME, described, discount_factor, whole
-from wane.conformal.crew import crew, interval_limits, policy
-from wane.conformal.levels import Levels
+from wane.conformal.crew import checked_band, crew, interval_limits, policy
+from wane.conformal.levels import arranged
 from wane.conformal.monitor import Monitor
-from wane.conformal.predictions import Alarm, Explanation, IdError, Metrics, Prediction, Table, UnboundedError, tell
+from wane.conformal.predictions import (
+    UNBOUNDED,
+    Alarm,
+    Explanation,
+    IdError,
+    Metrics,
+    Prediction,
+    Table,
+    UnboundedError,
+    following,
+    tell,
+)
 from wane.saving import checked_key, known
 from wane.scores import Score, as_score, uniforms
+from wane.scores.base import EVERYWHERE
 from wane.trackers import Tracker
 
 INFINITY = math.inf
-UNBOUNDED = (
-    "the radius is {radii}: there are too few scores for a finite set; give past data to warm_start, or choose "
-    "on_unbounded='clip' (to the limits) or 'allow'"
-)
 
 
 @known
@@ -51,12 +60,12 @@ class OnlineConformal:
 
     >>> import wane
     >>> oc = wane.OnlineConformal("magl", alpha=0.1)
-    >>> for y in [1.0, -2.0, 0.5] * 40:
+    >>> for y in [1.0, -2.0, 0.5] * 50:
     ...     p = oc.predict(0.25)
     ...     oc.update(p.id, y)
     >>> p = oc.predict(0.25)
     >>> round(p.lower, 2), round(p.upper, 2), -2.0 in p
-    (-2.09, 2.59, True)
+    (-2.06, 2.56, True)
     """
 
     def __init__(
@@ -86,12 +95,11 @@ class OnlineConformal:
         if on_alarm is not None and not callable(on_alarm):
             raise TypeError(f"on_alarm must be a function of an Alarm, got {described(on_alarm)}")
         self.on_alarm = on_alarm
-        discount = getattr(getattr(trackers[0], "learner", None), "discount", 1.0)
-        low, high = (None, None) if band is None else band
-        self.monitors = [Monitor(a, window, discount, low, high) for a in self.alphas]
+        aging = [getattr(getattr(t, "learner", None), "discount", 1.0) for t in trackers]  # what the lemmas age by
+        self.monitors = [Monitor(a, window, d, *checked_band(band)) for a, d in zip(self.alphas, aging, strict=False)]
         self.predictions = 0  # made so far
         self.expired = 0  # without a label
-        self.next_id = 0
+        self.next_id = 0  # above every number that was an id
         # Ordered: a plain dict slows down when its first entry is removed over and over.
         self._pending: OrderedDict[Hashable, tuple[Any, ...]] = OrderedDict()  # id -> number, output, u, radii, widths
         self._closed: OrderedDict[Hashable, tuple[Any, ...]] = OrderedDict()  # id -> the arguments of an Explanation
@@ -99,11 +107,8 @@ class OnlineConformal:
 
     def _arrange(self, trackers: list[Tracker]) -> None:
         """The trackers as ``Levels``, from the narrowest to the widest."""
-        n = len(self.alphas)
-        order = sorted(range(n), key=lambda i: -self.alphas[i])
-        sides = [trackers[s * n : (s + 1) * n] for s in range(self.score.sides)]
-        columns = tuple(order.index(i) for i in range(n))
-        self._levels = Levels([side[i] for side in sides for i in order], self.score.sides, columns)
+        self._levels = arranged(self.alphas, trackers, self.score.sides)
+        self._finite_only = self.on_unbounded == "error" and not self.score.finite
         self._lock = threading.RLock()
 
     @property
@@ -131,7 +136,7 @@ class OnlineConformal:
             discount: ages everything learned before, for the methods that discount; None is the method's own.
         """
         with self._lock:
-            alarms = self._learn(id, y, discount)
+            alarms = self._learn(id, y, self._discount(discount))
         tell(self.on_alarm, alarms)
 
     def run(
@@ -167,10 +172,7 @@ class OnlineConformal:
         from wane.conformal.replay import past_scores
 
         with self._lock:
-            n = len(self.alphas)
-            for side, scores in enumerate(past_scores(self, outputs, y)):
-                for tracker in self._levels.trackers[side * n : (side + 1) * n]:
-                    tracker.warm_start(scores)
+            self._levels.warm_start(past_scores(self, outputs, y))
 
     def pending(self) -> list[Hashable]:
         """The ids that wait for a label, the oldest first."""
@@ -235,15 +237,16 @@ class OnlineConformal:
         return rebuild(cls, state, objects)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles have locks and chains of their own."""
+        """Copies and pickles share nothing that changes, and are of one moment."""
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k not in ("_levels", "_lock")}
             inside |= {"_pending": self._pending.copy(), "_closed": self._closed.copy()}
-            return {"inside": inside, "trackers": self.trackers}
+            return {"inside": inside | {"monitors": deepcopy(self.monitors)}, "trackers": deepcopy(self.trackers)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Arrange the trackers again."""
         vars(self).update(state["inside"])
+        self.limits = EVERYWHERE if self.limits == EVERYWHERE else self.limits  # compared by identity
         self._arrange(state["trackers"])
 
     def __repr__(self) -> str:
@@ -261,48 +264,59 @@ class OnlineConformal:
         output = score.output(output)
         if id is None:
             id = self.next_id
-            while id in self._pending:
-                id += 1
         elif id in self._pending:
             raise IdError(f"a prediction with id {id!r} waits for its label: update or expire it first")
         u = float(uniforms(score.seed, self.predictions, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
-        radii = self._levels.predict(score.floor(output, u))
-        self._refuse_unbounded(radii)
-        sets = tuple([score.set(output, radius, u, self.limits) for radius in self._levels.each(radii)])
-        return id, output, u, radii, sets, tuple([s.width for s in sets])
+        levels = self._levels
+        radii = levels.predict(score.floor(output, u))
+        if self._finite_only and not levels.bounded(radii):
+            raise UnboundedError(UNBOUNDED.format(radii=", ".join(map(str, radii))))
+        each = levels.each(radii)
+        if len(each) == 1:
+            made = score.set(output, each[0], u, self.limits)
+            return id, output, u, radii, each, (made,), (made.width,)
+        sets = tuple([score.set(output, radius, u, self.limits) for radius in each])
+        return id, output, u, radii, each, sets, tuple([made.width for made in sets])
 
     def _commit(self, prepared: tuple[Any, ...]) -> Prediction:
-        id, output, u, radii, sets, widths = prepared
+        id, output, u, radii, each, sets, widths = prepared
         if len(self._pending) >= self.max_pending:
             self._close(next(iter(self._pending)), "expired")
         self._pending[id] = (self.predictions, output, u, radii, widths)
         self.predictions += 1
-        if type(id) is int and id >= self.next_id:
-            self.next_id = id + 1
-        return Prediction(id, self.alpha, sets, self._by_level(radii), self._levels.cold())
+        self.next_id = following(id, self.next_id)
+        radius = each if type(self.alpha) is tuple else each[0]
+        return Prediction(id, self.alpha, sets, radius, self._levels.cold())
 
     def _scored(self, id: Hashable, y: Any) -> tuple[float, float]:
         """The scores of a label, or the reason why it cannot be learned."""
-        _, output, u, _, _ = self._waiting(id)
-        label = self.score.label(y)
-        return self._checked(self.score.score(output, label, u), label)
+        _, output, u, _, _ = self._pending.get(id) or self._waiting(id)
+        score = self.score
+        label = score.label(y)
+        if self.limits is not EVERYWHERE and not self.limits[0] <= label <= self.limits[1]:
+            low, high = self.limits
+            raise ValueError(f"y = {y!r} is outside the limits [{low!r}, {high!r}]: correct it, or widen the limits")
+        s = score.score(output, label, u)
+        below, above = (s, 0.0) if score.sides == 1 else s
+        if not (-EXTREME <= below <= EXTREME and -EXTREME <= above <= EXTREME):
+            raise ValueError(f"the score must be a number within +-{EXTREME:g}, got {s!r}: measure in a larger unit")
+        if below < 0.0 and not score.signed:
+            raise ValueError(f"the score must be >= 0, got {s!r}: a score that may be negative needs signed=True")
+        return below, above
 
-    def _learn(self, id: Hashable, y: Any, discount: Any) -> list[Alarm]:
-        """Everything of ``update`` but the calls of on_alarm."""
+    def _learn(self, id: Hashable, y: Any, d: float) -> list[Alarm]:
+        """Everything of ``update`` but the calls of on_alarm; ``d`` is NaN for the method's own discount."""
         below, above = self._scored(id, y)
         number, _, _, radii, widths = self._pending[id]
-        d = self._discount(discount)
-        before = self._levels.own_radii()
-        self._levels.update(below, above, radii, d)
+        covered, before, after = self._levels.update(below, above, radii, d)
         del self._pending[id]
-        covered = self._levels.covered(below, above, radii)
         alarms = []
         for monitor, inside, width in zip(self.monitors, covered, widths, strict=True):
             if side := monitor.add(inside, width, None if d != d else d):
                 alarms.append(self._alarm(monitor, monitor.rounds - 1, side, monitor.local_coverage))
         said = (below,) if self.score.sides == 1 else (below, above)
         waited = self.predictions - number - 1
-        self._remember(id, ("labelled", radii, said, covered, before, self._levels.own_radii(), waited))
+        self._remember(id, ("labelled", radii, said, covered, before, after, waited))
         return alarms
 
     def _by_level(self, radii: tuple[float, ...]) -> Any:
@@ -310,38 +324,20 @@ class OnlineConformal:
         each = self._levels.each(radii)
         return each if isinstance(self.alpha, tuple) else each[0]
 
-    def _refuse_unbounded(self, radii: tuple[float, ...]) -> None:
-        if self.on_unbounded == "error" and not self.score.finite and not self._levels.bounded(radii):
-            raise UnboundedError(UNBOUNDED.format(radii=", ".join(map(str, radii))))
-
     def _waiting(self, id: Hashable) -> tuple[Any, ...]:
-        found = self._pending.get(id)
-        if found is None:
+        if id not in self._pending:
             raise IdError(self._unknown(id))
-        return found
+        return self._pending[id]
 
-    def _unknown(self, id: Hashable) -> str:
+    def _unknown(self, id: Any) -> str:
         if id in self._closed:
             if self._closed[id][0] == "labelled":
                 return f"prediction {id!r} has had its label: each id is updated once"
             return (
                 f"prediction {id!r} has expired: it was given up, or more than {self.max_pending} (max_pending) waited"
             )
-        if isinstance(id, int) and 0 <= id < self.next_id:
-            return f"prediction {id!r} is over: labelled or expired more than {self.history} predictions ago"
-        return f"no prediction has the id {id!r}: take it from predict(...).id, and check its type"
-
-    def _checked(self, s: Any, y: Any) -> tuple[float, float]:
-        """The scores of the two sides (the second is unused with one), or an error about the label."""
-        low, high = self.limits
-        if (low > -INFINITY or high < INFINITY) and not low <= y <= high:
-            raise ValueError(f"y = {y!r} is outside the limits [{low!r}, {high!r}]: correct it, or widen the limits")
-        below, above = (s, 0.0) if self.score.sides == 1 else s
-        if not (-EXTREME <= below <= EXTREME and -EXTREME <= above <= EXTREME):
-            raise ValueError(f"the score must be a number within +-{EXTREME:g}, got {s!r}: measure in a larger unit")
-        if below < 0.0 and not self.score.signed:
-            raise ValueError(f"the score must be >= 0, got {s!r}: a score that may be negative needs signed=True")
-        return below, above
+        over = f", or it was over long ago: history keeps {self.history}" if id in range(self.next_id) else ""
+        return f"no prediction has the id {id!r}{over}: take it from predict(...).id, and check its type"
 
     def _discount(self, discount: Any) -> float:
         if callable(discount):
@@ -355,7 +351,8 @@ class OnlineConformal:
         self._remember(id, (status, radii))
 
     def _remember(self, id: Hashable, what: tuple[Any, ...]) -> None:
-        self._closed.pop(id, None)
+        if id in self._closed:
+            del self._closed[id]  # to the end
         self._closed[id] = what
         if len(self._closed) > self.history:
             self._closed.popitem(last=False)

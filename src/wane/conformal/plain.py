@@ -21,7 +21,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
     """Parameters and memory, as for a tracker."""
     encode = plain_data.encode
     first = oc.monitors[0]
-    settings = {"window": first.window, "band": None if first.low is None else [first.low, first.high]}
+    settings = {"window": first.window, "band": [first.low, first.high]}
     return {
         "format": plain_data.FORMAT,
         "class": plain_data.name_of(type(oc)),

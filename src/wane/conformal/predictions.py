@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+UNBOUNDED = (
+    "the radius is {radii}: there are too few scores for a finite set; give past data to warm_start, or choose "
+    "on_unbounded='clip' (to the limits) or 'allow'"
+)
 
 
 class UnboundedError(ValueError):
@@ -21,6 +27,11 @@ class IdError(KeyError, ValueError):
     """No prediction with this id waits for a label: it is unknown, has had its label, or has expired."""
 
     __str__ = Exception.__str__  # KeyError's shows a message in quotes
+
+
+def following(id: Any, next_id: int) -> int:
+    """The next whole number that is free once this id is in use: 1, 1.0 and True are the same key."""
+    return math.floor(id) + 1 if isinstance(id, (int, float)) and next_id <= id < math.inf else next_id
 
 
 class Prediction:

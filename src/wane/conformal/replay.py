@@ -11,7 +11,7 @@ import numpy as np
 
 from wane.checks import EXTREME, discount_factors, whole
 from wane.conformal.levels import play
-from wane.conformal.predictions import Alarm, Table
+from wane.conformal.predictions import UNBOUNDED, Alarm, IdError, Table, UnboundedError, following
 from wane.learners import state
 from wane.saving import checked_key
 from wane.scores import uniforms
@@ -37,7 +37,7 @@ def replay(
     u = uniforms(score.seed, oc.predictions, rounds) if score.randomised else None  # type: ignore[attr-defined]
     below, above = checked_scores(oc, outputs, labels, known, u)
     names = checked_ids(oc, ids, rounds)
-    old, old_below, old_above = late_scores(oc, late, delay)
+    old, old_below, old_above = late_scores(oc, late, delay, rounds)
 
     # Rows: first the older predictions whose labels come now, then the rounds. After round t comes the label of row
     # t + len(old) - delay, or of the t-th older one.
@@ -146,27 +146,16 @@ def refuse(name: str, bad: np.ndarray, values: Any, wanted: str) -> None:
 def refuse_unbounded(oc: OnlineConformal, radii: np.ndarray) -> None:
     """As in a single step, naming the round."""
     finite = np.isfinite(radii).all(axis=1)
-    if oc.on_unbounded == "error" and not finite.all():
+    if oc._finite_only and not finite.all():
         t = int(np.argmin(finite))
-        try:
-            oc._refuse_unbounded(tuple(radii[t].tolist()))
-        except ValueError as error:
-            state.name_round(error, t)
-            raise
+        raise UnboundedError(f"in round {t}: " + UNBOUNDED.format(radii=", ".join(map(str, radii[t].tolist()))))
 
 
 def checked_ids(oc: OnlineConformal, ids: Any, rounds: int) -> Any:
-    """The ids of the rounds: the user's, or the next whole numbers that are free."""
+    """The ids of the rounds: the user's, or the next whole numbers."""
     if ids is None:
-        if not any(isinstance(key, int) and key >= oc.next_id for key in oc._pending):
-            return np.arange(oc.next_id, oc.next_id + rounds)
-        names: list[Hashable] = []
-        following = oc.next_id
-        while len(names) < rounds:
-            if following not in oc._pending:
-                names.append(following)
-            following += 1
-        return np.array(names, dtype=np.int64)
+        first, last = oc.next_id, oc.next_id + rounds
+        return np.arange(first, last) if last < 1 << 63 else list(range(first, last))
     names = [checked_key(key) for key in ids]
     if len(names) != rounds:
         raise ValueError(f"ids must be one a round, {rounds}, got {len(names)}")
@@ -175,18 +164,30 @@ def checked_ids(oc: OnlineConformal, ids: Any, rounds: int) -> Any:
     return names
 
 
-def late_scores(oc: OnlineConformal, late: Any, delay: int) -> tuple[list[Hashable | None], np.ndarray, np.ndarray]:
+def late_scores(
+    oc: OnlineConformal, late: Any, delay: int, rounds: int
+) -> tuple[list[Hashable | None], np.ndarray, np.ndarray]:
     """The waiting predictions whose labels are given, and their scores; NaN where no label comes."""
     if len(late) > delay:
         raise ValueError(f"late may hold one label for each of the first delay = {delay} rounds, got {len(late)}")
-    if late and len(oc._pending) >= oc.max_pending:
-        raise ValueError(f"{len(oc._pending)} predictions wait and max_pending is {oc.max_pending}: expire some first")
     scores = []
-    for key, y in late:
-        missing = key is None or y is None or (isinstance(y, float) and y != y)
+    waiting = OrderedDict.fromkeys(oc._pending)
+    for i, (key, y) in enumerate(late):
         if key is not None:
             oc._waiting(key)
-        scores.append((math.nan, math.nan) if missing else oc._scored(key, y))
+        if len(waiting) >= oc.max_pending:
+            waiting.popitem(last=False)
+        waiting[object()] = None  # the round itself
+        if key is None or not oc.score.labels([y], 1)[1][0]:
+            scores.append((math.nan, math.nan))
+            continue
+        if key not in waiting and i < rounds:
+            raise IdError(
+                f"prediction {key!r} would expire before round {i}, when its label is revealed, as max_pending is "
+                f"{oc.max_pending}: give its label earlier, or expire others first"
+            )
+        waiting.pop(key, None)
+        scores.append(oc._scored(key, y))
     both = np.array(scores, dtype=float).reshape(len(late), 2)
     return [key for key, _ in late], both[:, 0].copy(), both[:, 1].copy()
 
@@ -209,8 +210,9 @@ def book(oc, outputs, names, old, moments, rows, u, radii, own, below, above, co
     first, sides = oc.predictions, oc.score.sides
 
     # How many expired by the end of round t: as many as would have made more than max_pending wait.
-    come = np.zeros(rounds, dtype=np.intp)  # labels before the prediction of round t
-    come[1:] = np.cumsum(np.isin(np.arange(rounds - 1), moments))
+    arrived = np.zeros(rounds, dtype=np.intp)
+    arrived[moments] = 1
+    come = np.cumsum(arrived) - arrived  # labels before the prediction of round t
     too_many = waiting + np.arange(1, rounds + 1) - come - oc.max_pending
     gone = np.maximum.accumulate(np.maximum(too_many, 0)) if rounds else np.zeros(0, dtype=np.intp)
     moments_gone = np.repeat(np.arange(rounds), np.diff(gone, prepend=0))
@@ -235,8 +237,8 @@ def book(oc, outputs, names, old, moments, rows, u, radii, own, below, above, co
 
     last = oc.history  # only these need to be looked at
     expiries = zip(tail(moments_gone, last), range(len(moments_gone))[-last:] if last else (), strict=True)
-    arrived = zip(tail(moments, last), tail(rows, last), strict=True)
-    events = sorted([(t, 0, i) for t, i in expiries] + [(t, 1, row) for t, row in arrived])
+    labels = zip(tail(moments, last), tail(rows, last), strict=True)
+    events = sorted([(t, 0, i) for t, i in expiries] + [(t, 1, row) for t, row in labels])
     closed = []
     for t, kind, which in tail(events, last):
         if kind == 0:
@@ -252,10 +254,8 @@ def book(oc, outputs, names, old, moments, rows, u, radii, own, below, above, co
         oc._remember(plain(key), what)
     oc.expired += len(moments_gone)
     oc.predictions += rounds
-    numbers = (
-        [int(key) for key in names[-1:]] if isinstance(names, np.ndarray) else [k for k in names if isinstance(k, int)]
-    )
-    oc.next_id = max([oc.next_id, *[k + 1 for k in numbers]])
+    for key in names[-1:].tolist() if isinstance(names, np.ndarray) else names:
+        oc.next_id = following(key, oc.next_id)
 
 
 def tail(values: Any, last: int) -> list[Any]:

@@ -1,3 +1,4 @@
+# cython: boundscheck=False, wraparound=False
 """Algorithm 1: the discounted magnitude learner on [0, inf), based on FTRL with an erfi potential.
 
 With discount 1 it is Algorithm 2 (Zhang, Yang, Cutkosky, Paschalidis 2024), which Algorithm 1 rescales.
@@ -65,6 +66,28 @@ class MagnitudeLearner(Learner):
     def sound(self) -> bool:
         """Line 7 keeps s >= 0, and v is a sum of squares."""
         return self.a >= 0.0 and self.b >= 0.0 and super().sound()
+
+    def flat(self) -> int:
+        """Epsilon, and the memory."""
+        return 6
+
+    def _write(self, rows, i, at):
+        rows[i, at] = self.epsilon
+        rows[i, at + 1] = self.h.mantissa
+        rows[i, at + 2] = self.h.exponent
+        rows[i, at + 3] = self.a
+        rows[i, at + 4] = self.b
+        rows[i, at + 5] = self.x
+        return at + 6
+
+    def _read(self, rows, i, at):
+        self.epsilon = rows[i, at]
+        self.h.mantissa = rows[i, at + 1]
+        self.h.exponent = int(rows[i, at + 2])
+        self.a = rows[i, at + 3]
+        self.b = rows[i, at + 4]
+        self.x = rows[i, at + 5]
+        return at + 6
 
     def _predict(self) -> float:
         return self.x if self.x > 0.0 else 0.0  # line 4

@@ -7,4 +7,4 @@ from wane.learners.scale cimport Scale
 cdef class OddMagnitudeLearner(Learner):
     cdef readonly double epsilon
     cdef readonly Scale h
-    cdef public double a, b
+    cdef public double a, b, x

@@ -1,8 +1,10 @@
+# cython: boundscheck=False, wraparound=False
 """The odd magnitude learner: Algorithm 1 on the whole line, by symmetry.
 
 The rule of Algorithm 1 is applied to abs(s), and the prediction takes the sign of s. There is no domain, hence no
 line 7. This learner is not in the paper (its own signed learner is Algorithm 3 in one dimension); sums of odd
-learners over a grid of discounts build on it. No regret bound is claimed for it here.
+learners over a grid of discounts build on it, and so do the trackers ``magl-d`` and ``magl``, whose radius is its
+positive part: where labels come in time that is Algorithm 1. No regret bound is claimed for it here.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class OddMagnitudeLearner(Learner):
     """
 
     parameters = ("epsilon", "discount")
-    memory = ("h", "a", "b")
+    memory = ("h", "a", "b", "x")
 
     def __init__(self, epsilon: float = 1.0, discount: float = 1.0) -> None:
         """Nothing seen."""
@@ -38,19 +40,47 @@ class OddMagnitudeLearner(Learner):
         self.h = Scale()
         self.a = 0.0  # s / h
         self.b = 0.0  # v / h^2
+        self.x = 0.0  # the prediction
+
+    @property
+    def statistics(self) -> tuple[float, float, float]:
+        """(v, s, h) as floats, which may under- or overflow where the learner itself does not."""
+        h = self.h.value
+        return self.b * h * h if self.b > 0.0 else 0.0, self.a * h if self.a != 0.0 else 0.0, h
 
     def sound(self) -> bool:
         """v is a sum of squares."""
         return self.b >= 0.0 and super().sound()
 
+    def flat(self) -> int:
+        """Epsilon, and the memory."""
+        return 6
+
+    def _write(self, rows, i, at):
+        rows[i, at] = self.epsilon
+        rows[i, at + 1] = self.h.mantissa
+        rows[i, at + 2] = self.h.exponent
+        rows[i, at + 3] = self.a
+        rows[i, at + 4] = self.b
+        rows[i, at + 5] = self.x
+        return at + 6
+
+    def _read(self, rows, i, at):
+        self.epsilon = rows[i, at]
+        self.h.mantissa = rows[i, at + 1]
+        self.h.exponent = int(rows[i, at + 2])
+        self.a = rows[i, at + 3]
+        self.b = rows[i, at + 4]
+        self.x = rows[i, at + 5]
+        return at + 6
+
     def _predict(self) -> float:
-        x = self.epsilon * erfi_rule(abs(self.a), self.b)
-        if x <= 0.0:
-            return 0.0
-        return x if self.a > 0.0 else -x
+        return self.x
 
     def _update(self, gradient: float, discount: float) -> None:
         r = self.h.grow(discount, abs(gradient))
         c = r * self.h.divide(gradient)  # clipped as in Algorithm 1, line 6
         self.b = r * r * self.b + c * c
         self.a = r * self.a - c
+        x = self.epsilon * erfi_rule(abs(self.a), self.b)
+        self.x = 0.0 if x <= 0.0 else x if self.a > 0.0 else -x

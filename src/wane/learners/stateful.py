@@ -18,6 +18,19 @@ class Stateful:
         """Whether the memory is one that the rounds could have left; a state that fails this is refused."""
         return True
 
+    def flat(self) -> int:
+        """How many floats hold all that tells it from another of its kind; 0 if no fixed number does.
+
+        Then ``_write`` puts them into a row of an array, ``_read`` takes them back: many states, one object.
+        """
+        return 0
+
+    def _write(self, rows, i, at):
+        return at
+
+    def _read(self, rows, i, at):
+        return at
+
     def reset(self) -> None:
         """Forget everything: it is as it was made."""
         for value in plain_data.parts_of(self):

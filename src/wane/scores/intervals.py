@@ -71,14 +71,12 @@ class IntervalScore(Score):
         else:
             with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
                 lower, upper = self.ends(outputs, radius)
-        if limits is EVERYWHERE or limits == EVERYWHERE:
-            return lower, upper
-        return clipped(lower, *limits), clipped(upper, *limits)
+        return within(lower, upper, limits)
 
     def set(self, output: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> Any:
         """The interval between the bounds."""
-        lower, upper = self.bounds(output, radius, limits)
-        return Interval(lower, upper)
+        lower, upper = self.ends(output, radius)
+        return Interval(lower, upper) if limits is EVERYWHERE else Interval(*within(lower, upper, limits))
 
     def width(self, outputs: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> Any:
         """The length of every interval; 0 for an empty one."""
@@ -312,6 +310,11 @@ def around(center: Any, radius: Any, reach: Any) -> tuple[Any, Any]:
         return (INFINITY, -INFINITY) if radius < 0.0 else (center - reach, center + reach)
     empty = radius < 0.0
     return where(empty, INFINITY, center - reach), where(empty, -INFINITY, center + reach)
+
+
+def within(lower: Any, upper: Any, limits: tuple[float, float]) -> tuple[Any, Any]:
+    """Both ends, moved into the limits."""
+    return (lower, upper) if limits == EVERYWHERE else (clipped(lower, *limits), clipped(upper, *limits))
 
 
 def clipped(x: Any, low: Any, high: Any) -> Any:

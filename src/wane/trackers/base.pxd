@@ -6,6 +6,7 @@ cdef class Tracker(Stateful):
     cdef readonly object domain, on_missing
     cdef readonly bint signed
     cdef public Py_ssize_t rounds
+    cdef int _ready(self, double score) except -1 nogil
     cdef int _ingest(self, double score, double radius, double discount) except -1 nogil
     cdef double _predict(self) except? -1.0 nogil
     cdef int _update(self, double score, double radius, double discount) except -1 nogil

@@ -112,7 +112,15 @@ class Tracker(Stateful):
         """Learn from scores of the past, before the first prediction that counts."""
         self.run(scores)
 
+    def atomic(self) -> bool:
+        """Whether learning a score cannot fail half-way once ``_ready`` has passed it."""
+        return not self.can_fail
+
+    def _ready(self, score: float) -> None:
+        """Raise, or warn, about a score before it is learned; a method that does so says it here."""
+
     def _ingest(self, score: float, radius: float, discount: float) -> None:
+        self._ready(score)
         self._update(score, radius, discount)
         self.rounds = self.rounds + 1
 

@@ -1,6 +1,5 @@
 cimport cython
 from wane.learners.base cimport Learner
-from wane.learners.magnitude cimport MagnitudeLearner
 from wane.learners.scale cimport Scale
 from wane.trackers.base cimport Tracker
 from wane.trackers.losses cimport Loss
@@ -11,7 +10,7 @@ cdef double TOLERATED, LONGEST
 cdef class LossTracker(Tracker):
     cdef readonly Learner learner
     cdef readonly Loss loss
-    cdef MagnitudeLearner magnitude
+    cdef Scale scale
     cdef readonly object auto_epsilon
     cdef public double waiting, total, late, sums, warned_of_reach, warned_of_bias
     cdef readonly double reach

@@ -1,10 +1,13 @@
+# cython: boundscheck=False, wraparound=False
 """Algorithm 4: a learner on the losses of a radius. The paper's methods, and gradient descent, are this.
 
 Differences from the paper:
 
-1. Line 7 of Algorithm 1 stays on. For nonnegative scores and labels in time it never fires (Appendix C.1); with late
-   labels it keeps the state sound.
-2. A late label's gradient is taken at the radius that was played for it.
+1. A late label's gradient is taken at the radius that was played for it.
+2. Line 7 of Algorithm 1 is left out, as in the paper, and s may become negative: with labels in time and nonnegative
+   scores it never does (Appendix C.1); with late labels, or where a nested level plays more than its own radius, the
+   sum then counts every label, so that coverage is right in the long run. The learner is the odd one, and the radius
+   its positive part, because the rule itself needs s >= 0.
 """
 
 from __future__ import annotations
@@ -84,8 +87,8 @@ class LossTracker(Tracker):
 
     def _adopt(self, learner: Any) -> None:
         self.learner = learner
-        self.magnitude: Any = learner if isinstance(learner, MagnitudeLearner) else None
-        steady = self.magnitude is not None and isinstance(self.loss, Pinball) and learner.discount < 1.0
+        self.scale: Any = learner.h if isinstance(learner, (MagnitudeLearner, OddMagnitudeLearner)) else None
+        steady = self.scale is not None and isinstance(self.loss, Pinball) and learner.discount < 1.0
         self.reach = largest_radius(learner) if steady else math.inf
         self.patience = 5.0 / (1.0 - learner.discount) if steady else math.inf  # rounds until the bias is judged
 
@@ -103,11 +106,7 @@ class LossTracker(Tracker):
             past = past[~np.isnan(past)]
             if not len(past):
                 raise ValueError("warm_start needs at least one score to choose epsilon from")
-            guess = (
-                abs(float(np.quantile(past, 1.0 - self.alpha, method="inverted_cdf")))
-                or float(np.abs(past).max())
-                or 1.0
-            )
+            guess = float(guessed_epsilon(past[None], self.alpha)[0])
             before = self.learner
             given = {k: getattr(before, k) for k in before.parameters}
             self._adopt(type(before)(**{**given, "epsilon": guess}))
@@ -162,47 +161,93 @@ class LossTracker(Tracker):
         learner = self._with_guarantees()
         if self.late:
             raise ValueError(
-                "the lemmas are about labels in time: a label came for a radius that was not the current one"
+                "the lemmas are about labels in time and a tracker's own radii: a label came late, or for a radius "
+                "that a narrower level had lifted"
             )
         v, _, h = learner.statistics
         reach = self.predict() if max_score is None else abs(number("max_score", max_score))
         one = 1.0 + math.sqrt(math.log1p(2.0 * reach / learner.epsilon))
         return 2.0 * math.sqrt(v) * one + (14.0 if max_score is None else 15.0) * h * one * one
 
-    def _with_guarantees(self) -> MagnitudeLearner:
-        if self.magnitude is None:
-            raise TypeError(f"the coverage lemmas are about MagnitudeLearner (magl-d, magl), not {self.learner!r}")
-        return self.magnitude
+    def _with_guarantees(self) -> Any:
+        if self.scale is None:
+            raise TypeError(f"the coverage lemmas are about magl-d and magl, not {self.learner!r}")
+        return self.learner
+
+    def flat(self) -> int:
+        """The memory, and what warm_start may change, if the learner is flat."""
+        inside = self.learner.flat()
+        return inside + 8 if inside else 0
+
+    def _write(self, rows, i, at):
+        rows[i, at] = self.rounds
+        rows[i, at + 1] = self.waiting
+        rows[i, at + 2] = self.total
+        rows[i, at + 3] = self.late
+        rows[i, at + 4] = self.sums
+        rows[i, at + 5] = self.warned_of_reach
+        rows[i, at + 6] = self.warned_of_bias
+        rows[i, at + 7] = self.reach
+        return self.learner._write(rows, i, at + 8)
+
+    def _read(self, rows, i, at):
+        self.rounds = int(rows[i, at])
+        self.waiting = rows[i, at + 1]
+        self.total = rows[i, at + 2]
+        self.late = rows[i, at + 3]
+        self.sums = rows[i, at + 4]
+        self.warned_of_reach = rows[i, at + 5]
+        self.warned_of_bias = rows[i, at + 6]
+        self.reach = rows[i, at + 7]
+        return self.learner._read(rows, i, at + 8)
+
+    def choose_epsilon(self, rows: np.ndarray, at: int, scores: np.ndarray) -> None:
+        """In states that ``_write`` has put into columns from ``at`` on: the epsilon that ``warm_start`` would choose.
+
+        ``scores`` has a row for each row.
+        """
+        epsilon = guessed_epsilon(scores, self.alpha)
+        rows[:, at + 1] = 0.0
+        rows[:, at + 7] = (
+            np.maximum(0.0, epsilon * self.reach / self.learner.epsilon) if self.reach < math.inf else math.inf
+        )
+        rows[:, at + 8] = epsilon
 
     def _predict(self) -> float:
         radius = self.learner._predict()
         return radius if self.signed or radius > 0.0 else 0.0
 
-    def _update(self, score: float, radius: float, discount: float) -> None:
-        current = self._predict()
-        played = current if radius != radius else radius
-        factor = self.learner.discount if discount != discount else discount
+    def atomic(self) -> bool:
+        """The gradient of the pinball loss is always one that can be learned."""
+        return isinstance(self.loss, Pinball)
+
+    def _ready(self, score: float) -> None:
         if self.waiting != 0.0:
             self._needs_warm_start()
-        gradient = self.loss._gradient(played, score)
-        if not -LONGEST <= gradient <= LONGEST:
-            self._too_steep(gradient)
         if score > self.reach and self.warned_of_reach == 0.0:
             self._warn_of_reach(score)
         if self.rounds > self.patience and self.warned_of_bias == 0.0:
             self._judge_bias()
+
+    def _update(self, score: float, radius: float, discount: float) -> None:
+        current = self._predict()
+        played = current if radius != radius else radius
+        factor = self.learner.discount if discount != discount else discount
+        gradient = self.loss._gradient(played, score)
+        if not -LONGEST <= gradient <= LONGEST:
+            self._too_steep(gradient)
         self.learner._update(gradient, factor)
         if played != current:
             self.late = 1.0
-        if self.magnitude is not None:
+        if self.scale is not None:
             self._add(gradient)
 
     def _add(self, gradient: float) -> None:
         """S* after this gradient; the learner's h has just become the unit."""
-        kept = self.magnitude.h.shrink if self.magnitude.h.shrink_exponent == 0 else 0.0  # else a jump by 2^512 or more
-        self.total = kept * self.total - self.magnitude.h.divide(gradient)
-        if self.magnitude.h.exponent == 0:
-            self.sums = self.sums + self.total * self.magnitude.h.mantissa
+        kept = self.scale.shrink if self.scale.shrink_exponent == 0 else 0.0  # else a jump by 2^512 or more
+        self.total = kept * self.total - self.scale.divide(gradient)
+        if self.scale.exponent == 0:
+            self.sums = self.sums + self.total * self.scale.mantissa
 
     def _judge_bias(self) -> None:
         if (1.0 - self.learner.discount) * self.sums > TOLERATED * self.rounds:
@@ -234,6 +279,17 @@ class LossTracker(Tracker):
         self.warned_of_bias = 1.0
 
 
+def guessed_epsilon(scores: np.ndarray, alpha: float) -> np.ndarray:
+    """For each row of scores their (1 - alpha) quantile; where it is 0 the largest score, where that is 0 too 1.
+
+    >>> guessed_epsilon(np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), 0.1)
+    array([3., 1.])
+    """
+    guess = np.abs(np.quantile(scores, 1.0 - alpha, axis=1, method="inverted_cdf"))
+    guess = np.where(guess > 0.0, guess, np.abs(scores).max(axis=1))
+    return np.where(guess > 0.0, guess, 1.0)
+
+
 def largest_radius(learner: Learner) -> float:
     """What a discounted magnitude learner plays after misses for ever: a = s/h ends at discount / (1 - discount).
 
@@ -260,8 +316,8 @@ def chosen(loss: Any, alpha: float) -> Loss:
 
 
 def magnitude(alpha: float, epsilon: Any, discount: float, loss: Any, domain: str, on_missing: str) -> LossTracker:
-    """Algorithm 1 on [0, inf), its odd form on the real line."""
-    learner = (OddMagnitudeLearner if domain == "real" else MagnitudeLearner)(initial(epsilon), discount)
+    """Algorithm 4: the odd form of Algorithm 1, of which the radius on [0, inf) is the positive part."""
+    learner = OddMagnitudeLearner(initial(epsilon), discount)
     return LossTracker(learner, chosen(loss, alpha), domain, on_missing, epsilon == "auto")
 
 

@@ -1,0 +1,127 @@
+"""Where each stream is kept, by its id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described
+from wane.conformal.predictions import IdError
+from wane.saving import checked_key, decode_key, encode_key
+
+UNKNOWN = "no stream has the id {}: predict and run add streams, update does not"
+
+
+class Index:
+    """Places 0, 1, 2, ... by id, in the order in which the ids came.
+
+    Ids that are whole numbers are kept in sorted arrays (16 bytes each; none at all while they are 0, 1, 2, ...),
+    others in a dict. The two kinds do not mix.
+
+    >>> index = Index()
+    >>> index.places(np.array([7, 3, 7]), add=True), len(index), index.ids()
+    (array([0, 1, 0]), 2, [7, 3])
+    """
+
+    def __init__(self) -> None:
+        """No stream."""
+        self.count = 0
+        self.plain = True  # the ids are the places
+        self.sorted: np.ndarray = np.zeros(0, dtype=np.int64)
+        self.order: np.ndarray = np.zeros(0, dtype=np.intp)
+        self.others: dict[Any, int] = {}
+
+    def __len__(self) -> int:
+        """How many streams."""
+        return self.count
+
+    def places(self, ids: Any, add: bool = False) -> np.ndarray:
+        """The place of each id; unknown ones are added, or an error."""
+        array = ids if isinstance(ids, np.ndarray) else np.asarray(ids)
+        if array.dtype.kind in "iu" and array.ndim == 1:
+            return self._whole(array.astype(np.int64, copy=False), add)
+        if array.size == 0:
+            return np.zeros(0, dtype=np.intp)
+        return self._other(array.tolist() if isinstance(ids, np.ndarray) else list(ids), add)
+
+    def ids(self) -> list[Any]:
+        """The ids in the order of their places."""
+        if self.others:
+            return list(self.others)
+        return self.whole_ids().tolist()
+
+    def whole_ids(self) -> np.ndarray:
+        """The ids that are whole numbers, in the order of their places."""
+        if self.plain:
+            return np.arange(self.count)
+        ids = np.empty(self.count, dtype=np.int64)
+        ids[self.order] = self.sorted
+        return ids
+
+    def _whole(self, ids: np.ndarray, add: bool) -> np.ndarray:
+        if self.others:
+            raise TypeError(f"ids of this panel are like {described(next(iter(self.others)))}, got whole numbers")
+        if ids.size == 0:
+            return np.zeros(0, dtype=np.intp)
+        if self.plain:
+            least, most = int(ids.min()), int(ids.max())
+            if least >= 0 and most < self.count:
+                return ids.astype(np.intp, copy=False)
+            if add and least >= 0 and most < self.count + len(ids):
+                new = np.zeros(most + 1, dtype=bool)
+                new[ids] = True
+                if new[self.count :].all():
+                    self.count = most + 1
+                    return ids.astype(np.intp, copy=False)
+            self.sorted, self.order = np.arange(self.count), np.arange(self.count)
+            self.plain = self.count == 0 and not add
+        at = np.searchsorted(self.sorted, ids)
+        found = np.zeros(len(ids), dtype=bool)
+        if len(self.sorted):
+            found = self.sorted[np.minimum(at, len(self.sorted) - 1)] == ids
+        if not found.all():
+            if not add:
+                raise IdError(UNKNOWN.format(ids[np.argmin(found)]))
+            unique, first = np.unique(ids[~found], return_index=True)
+            rank = np.argsort(np.argsort(first))  # places in the order of appearance
+            merged = np.concatenate([self.sorted, unique])
+            order = np.argsort(merged, kind="stable")
+            self.order = np.concatenate([self.order, self.count + rank])[order]
+            self.sorted = merged[order]
+            self.count += len(unique)
+            self.plain = False
+            at = np.searchsorted(self.sorted, ids)
+        return self.order[at]
+
+    def _other(self, ids: list[Any], add: bool) -> np.ndarray:
+        if self.count and not self.others:
+            raise TypeError(f"ids of this panel are whole numbers, got {described(ids[0])}")
+        places = np.empty(len(ids), dtype=np.intp)
+        unknown = [key for key in ids if key not in self.others]
+        if unknown and not add:
+            raise IdError(UNKNOWN.format(repr(unknown[0])))
+        for key in unknown:
+            self.others.setdefault(checked_key(key), len(self.others))
+        for i, key in enumerate(ids):
+            places[i] = self.others[key]
+        self.count = len(self.others)
+        return places
+
+    def state(self) -> Any:
+        """As plain data."""
+        if self.others:
+            return {"keys": [encode_key(k) for k in self.others]}
+        return {"count": self.count, "ids": None if self.plain else self.whole_ids().tolist()}
+
+    @classmethod
+    def from_state(cls, state: Any) -> Index:
+        """The index whose state this is."""
+        index = cls()
+        if "keys" in state:
+            index._other([decode_key(k) for k in state["keys"]], add=True)
+        elif state["ids"] is None:
+            index.count = int(state["count"])
+        else:
+            index._whole(np.array(state["ids"], dtype=np.int64), add=True)
+        return index

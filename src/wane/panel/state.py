@@ -1,0 +1,101 @@
+"""The state of a panel as plain data, and back: arrays as text in base 64."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wane.checks import described
+from wane.conformal.levels import arranged
+from wane.learners import state as plain_data
+from wane.learners.stateful import Stateful
+from wane.panel.index import Index
+from wane.panel.replay import Tail
+
+if TYPE_CHECKING:
+    from wane.panel.panel import Panel
+
+TAIL = ("place", "pos", "below", "above", "radii")
+
+
+def packed(array: np.ndarray) -> dict[str, Any]:
+    """An array as plain data: little-endian bytes in base 64."""
+    kind = array.dtype.newbyteorder("<")
+    data = np.ascontiguousarray(array, dtype=kind)
+    return {"dtype": kind.str, "shape": list(array.shape), "base64": base64.b64encode(data.tobytes()).decode()}
+
+
+def unpacked(data: Any) -> np.ndarray:
+    """The array that was packed."""
+    kind = np.dtype(data["dtype"])
+    array = np.frombuffer(base64.b64decode(data["base64"], validate=True), dtype=kind).reshape(data["shape"])
+    return array.astype(kind.newbyteorder("="))
+
+
+def state_dict(panel: Panel) -> dict[str, Any]:
+    """Parameters and memory."""
+    n = len(panel.index)
+    return {
+        "format": plain_data.FORMAT,
+        "class": plain_data.name_of(type(panel)),
+        "parameters": {**panel.design.state(), "threads": panel.threads},
+        "memory": {
+            "index": panel.index.state(),
+            **{name: packed(getattr(panel, name)[:n]) for name in panel.ARRAYS},
+            "trackers": [[t.state_dict() for t in levels.trackers] for levels in panel.objects],
+            "tail": {name: packed(getattr(panel.tail, name)) for name in TAIL},
+        },
+    }
+
+
+def rebuild(cls: type[Panel], state: Any) -> Panel:
+    """The panel whose state this is, or an error and nothing."""
+    if not isinstance(state, dict) or state.get("class") != plain_data.name_of(cls):
+        raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
+    if state.get("format") != plain_data.FORMAT:
+        raise ValueError(
+            f"state has format {state.get('format')!r}, this version reads {plain_data.FORMAT}: upgrade wane"
+        )
+    try:
+        return restored(cls, dict(state["parameters"]), state["memory"])
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"the state of a panel is damaged or incomplete: {error!r}") from error
+
+
+def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
+    """The panel, with its memory."""
+    score = plain_data.rebuild(plain_data.class_of(given["score"], Stateful), given["score"], {})
+    low, high = given["limits"]
+    panel = cls(
+        given["method"],
+        given["alpha"],
+        score,
+        warm_up=given["warm_up"],
+        lower_limit=float(low),
+        upper_limit=float(high),
+        on_unbounded=given["on_unbounded"],
+        threads=given["threads"],
+        **given["hyperparameters"],
+    )
+    panel.index = Index.from_state(memory["index"])
+    n = len(panel.index)
+    panel._allot(n)
+    for name in panel.ARRAYS:
+        array = unpacked(memory[name])
+        if array.shape != getattr(panel, name).shape or array.dtype != getattr(panel, name).dtype:
+            raise ValueError(f"{name} must have shape {getattr(panel, name).shape}, got {array.shape}")
+        setattr(panel, name, array)
+    design = panel.design
+    for parts in memory["trackers"]:
+        levels = design.levels
+        trackers = [plain_data.rebuild(plain_data.class_of(t, Stateful), t, {}) for t in parts]
+        made = arranged(design.alphas, trackers, design.score.sides)
+        if len(made.trackers) != len(levels.trackers):
+            raise ValueError(f"a stream needs {len(levels.trackers)} trackers, got {len(made.trackers)}")
+        panel.objects.append(type(levels)(trackers, design.score.sides, levels.columns))
+    if not panel.flat and len(panel.objects) != n:
+        raise ValueError(f"{n} streams need as many sets of trackers, got {len(panel.objects)}")
+    panel.tail = Tail(*[unpacked(memory["tail"][name]) for name in TAIL])
+    return panel
