@@ -25,7 +25,11 @@ cdef class Levels:
     cdef readonly Py_ssize_t count
     cdef Level first, second
     cdef double[:, ::1] radii, own
+    cdef readonly bint alone
     cdef bint fragile
+    @cython.locals(radius=double)
+    cdef double _play_one(self, double floor) except? -1.0 nogil
+    cdef int _learn_one(self, double score, double radius, double discount) except -1 nogil
     @cython.locals(below=double, above=double, lower=double, upper=double)
     cdef int _play(self, double floor, double[:, ::1] radii, Py_ssize_t t, double[:, ::1] own, Py_ssize_t u) except -1 nogil
     @cython.locals(at=Py_ssize_t)

@@ -99,6 +99,7 @@ class Levels:
         self.second = chain(trackers[self.count :]) if sides == 2 else None
         self.radii: Any = np.empty((1, len(trackers))).data
         self.own: Any = np.empty((1, len(trackers))).data
+        self.alone = len(trackers) == 1
         self.fragile = len(trackers) > 1 and not all(t.atomic() for t in trackers)
 
     def predict(self, floor: float) -> tuple[float, ...]:
@@ -176,6 +177,14 @@ class Levels:
             for tracker, taken in zip(self.trackers, before, strict=True):
                 state.put_back(tracker, taken)
             raise
+
+    def _play_one(self, floor):
+        """The radius where there is one level of one side."""
+        radius = self.first.tracker._predict()
+        return radius if radius >= floor else floor
+
+    def _learn_one(self, score, radius, discount):
+        self.first.tracker._ingest(score, radius, discount)
 
     def _play(self, floor, radii, t, own, u):
         if self.second is None:

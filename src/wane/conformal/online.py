@@ -127,6 +127,12 @@ class OnlineConformal:
         with self._lock:
             return self._commit(self._prepare(output, None if id is None else checked_key(id)))
 
+    def preview(self, output: Any) -> Prediction:
+        """The set that ``predict`` would give now, without an id: nothing changes, and no label is waited for."""
+        with self._lock:
+            *_, each, sets, _ = self._prepare(output, None)
+            return self._given(None, each, sets)
+
     def update(self, id: Hashable, y: Any, discount: Any = None) -> None:
         """Learn the label of a prediction; once for each id.
 
@@ -285,6 +291,9 @@ class OnlineConformal:
         self._pending[id] = (self.predictions, output, u, radii, widths)
         self.predictions += 1
         self.next_id = following(id, self.next_id)
+        return self._given(id, each, sets)
+
+    def _given(self, id: Hashable | None, each: tuple[Any, ...], sets: tuple[Any, ...]) -> Prediction:
         radius = each if type(self.alpha) is tuple else each[0]
         return Prediction(id, self.alpha, sets, radius, self._levels.cold())
 

@@ -1,5 +1,7 @@
-"""Many streams at once."""
+"""Many streams at once: panels, data frames, groups."""
 
+from wane.panel.frames import Result, run
+from wane.panel.groups import Groups
 from wane.panel.panel import Intervals, Panel
 
-__all__ = ["Intervals", "Panel"]
+__all__ = ["Groups", "Intervals", "Panel", "Result", "run"]

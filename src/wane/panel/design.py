@@ -11,7 +11,8 @@ from wane.checks import EXTREME, described, whole
 from wane.conformal.crew import crew, interval_limits, policy
 from wane.conformal.levels import arranged
 from wane.conformal.predictions import UNBOUNDED, UnboundedError
-from wane.scores import IntervalScore, as_score
+from wane.scores import IntervalScore, OneSided, as_score
+from wane.scores.base import EVERYWHERE
 
 
 class Design:
@@ -60,22 +61,28 @@ class Design:
             return np.ascontiguousarray(columns[:, 0])
         return np.ascontiguousarray(columns[:, 0]), np.ascontiguousarray(columns[:, 1])
 
-    def scores(self, outputs: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The scores of the two sides (one side: twice the same), NaN where there is no label."""
-        labels, known = self.score.labels(y, self.score.rows(outputs))
+    def labels(self, y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Labels, checked, and whether each is known."""
+        labels, known = self.score.labels(y, rows)
         low, high = self.limits
-        outside = known & ~((labels >= low) & (labels <= high))
-        if outside.any():
-            t = int(np.argmax(outside))
-            raise ValueError(f"y[{t}] = {labels[t]} is outside the limits {self.limits}: correct it, or widen them")
+        if self.limits is not EVERYWHERE:
+            outside = known & ~((labels >= low) & (labels <= high))
+            if outside.any():
+                t = int(np.argmax(outside))
+                raise ValueError(f"y[{t}] = {labels[t]} is outside the limits {self.limits}: correct it, or widen them")
+        return labels, known
+
+    def scores(self, outputs: Any, labels: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of the two sides (one side: twice the same), NaN where there is no label."""
         made = self.score.score(outputs, labels)
-        sides = made if self.score.sides == 2 else (made, made)
+        sides = made if self.score.sides == 2 else (made,)
         for side in sides:
-            if not (np.abs(side) <= EXTREME).all():
+            if len(side) and not (side.max() <= EXTREME and side.min() >= -EXTREME):
                 t = int(np.argmin(np.abs(side) <= EXTREME))
-                raise ValueError(f"the score of row {t} must be within +-{EXTREME:g}, got {side[t]}: use a larger unit")
-        below = np.where(known, sides[0], math.nan)
-        return below, below if self.score.sides == 1 else np.where(known, sides[1], math.nan)
+                raise ValueError(f"a score must be within +-{EXTREME:g}, got {side[t]}: measure in a larger unit")
+        if not known.all():
+            sides = tuple(np.where(known, side, math.nan) for side in sides)
+        return sides[0], sides[-1]
 
     def floors(self, outputs: Any) -> np.ndarray:
         """The smallest radius that gives an interval, a row each."""
@@ -87,6 +94,15 @@ class Design:
         if self.score.sides == 1:
             return np.ascontiguousarray(radii[:, c])
         return np.ascontiguousarray(radii[:, c]), np.ascontiguousarray(radii[:, len(self.alphas) + c])
+
+    def intervals(self, outputs: Any, radii: np.ndarray, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Lower ends, upper ends and widths of the i-th level."""
+        radius = self.at(radii, i)
+        lower, upper = self.score.bounds(outputs, radius, self.limits)
+        if isinstance(self.score, OneSided):
+            return lower, upper, self.score.width(outputs, radius, None, self.limits)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return lower, upper, np.maximum(upper - lower, 0.0)
 
     def covered(self, below: np.ndarray, above: np.ndarray, radii: np.ndarray, i: int) -> np.ndarray:
         """The paper's rule at the i-th level; False where there is no label or no radius."""

@@ -40,6 +40,8 @@ def play_rows(levels, first, last, learned, begin, pos, end, lag, floors, lower,
         if t < begin:
             for c in range(radii.shape[1]):
                 radii[t, c] = NAN
+        elif levels.alone:  # the short way
+            radii[t, 0] = levels._play_one(floors[t])
         else:
             levels._play(floors[t], radii, t, own, 0)
     while learned < last and pos[learned] + lag <= end:
@@ -51,10 +53,12 @@ def play_rows(levels, first, last, learned, begin, pos, end, lag, floors, lower,
 def learn(levels, row, lower, upper, radii):
     """The label of a row: at the radius played, or in the warm-up at what each tracker would have played."""
     if lower[row] == lower[row]:
-        if radii[row, 0] == radii[row, 0]:
-            levels._learn(lower[row], upper[row], radii, row, NAN)
-        else:
+        if radii[row, 0] != radii[row, 0]:
             levels._warm(lower[row], upper[row])
+        elif levels.alone:
+            levels._learn_one(lower[row], radii[row, 0], NAN)
+        else:
+            levels._learn(lower[row], upper[row], radii, row, NAN)
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +16,7 @@ from wane.conformal.levels import Levels
 from wane.panel.design import Design
 from wane.panel.index import Index
 from wane.panel.loops import predict_streams, update_streams
-from wane.panel.replay import Tail, replay, warm_streams
+from wane.panel.replay import PIECE, Played, Rows, Tail, over_threads, replay, stretches, warm_streams
 from wane.panel.state import rebuild, state_dict
 from wane.saving import known
 
@@ -79,7 +81,6 @@ class Panel:
         self.fresh = np.zeros((1, self.flat))
         if self.flat:
             self.design.levels.write(self.fresh, 0)
-        self._own = np.empty((1, len(self.design.levels.trackers)))
         self._lock = threading.RLock()
         self._allot(0)
 
@@ -131,41 +132,53 @@ class Panel:
         """
         design = self.design
         columns = design.columns(outputs)
-        with self._lock:
-            before = copy.copy(self.index)
+        with self._lock, self._index_kept():
             places = self.index.places(ids, add=True)
-            try:
-                if len(places) != len(columns):
-                    raise ValueError(f"outputs must be one for each of the {len(places)} ids, got {len(columns)}")
-                refuse_repeated(ids, places)
-                self._make_room()
-                form = design.form(columns)
-                radii = np.empty((len(places), self._own.shape[1]))
-                if self.flat:
-                    predict_streams(design.levels, self.states.data, places.data, design.floors(form).data, radii.data, self._own.data)  # fmt: skip  # noqa: E501
-                else:
-                    floors = design.floors(form)
-                    for j, place in enumerate(places.tolist()):
-                        radii[j] = self.objects[place].predict(floors[j])
-                radii[~self.warm[places]] = math.nan
-                design.refuse_unbounded(radii)
-            except BaseException:
-                self.index = before
-                raise
+            if len(places) != len(columns):
+                raise ValueError(f"outputs must be one for each of the {len(places)} ids, got {len(columns)}")
+            refuse_repeated(ids, places)
+            self._make_room()
+            radii = np.empty((len(places), len(design.levels.trackers)))
+            ends = np.empty((2, len(places), len(design.alphas)))
+            over_threads(
+                self,
+                lambda p: self._play(places[p], columns[p], radii[p], ends[:, p]),
+                slices(len(places)),
+                len(places),
+            )
             self.outputs[places], self.radii[places], self.waiting[places] = columns, radii, True
             self.seen[places] += 1
-            return self._intervals(ids, form, radii)
+            return self._intervals(ids, radii, *ends)
 
-    def _intervals(self, ids: Any, form: Any, radii: np.ndarray) -> Intervals:
+    def _play(self, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray) -> None:
+        """One prediction for each place; fills in radii and ends."""
         design = self.design
-        each = [design.at(radii, i) for i in range(len(design.alphas))]
-        ends = [design.score.bounds(form, radius, design.limits) for radius in each]
-        if isinstance(design.alpha, tuple):
-            lower, upper = np.stack([e[0] for e in ends], 1), np.stack([e[1] for e in ends], 1)
-            radius = np.stack([np.stack(r, 1) if isinstance(r, tuple) else r for r in each], 1)
+        form = design.form(columns)
+        floors = design.floors(form)
+        if self.flat:
+            levels, own = copy.copy(design.levels), np.empty((1, radii.shape[1]))
+            predict_streams(levels, self.states.data, places.data, floors.data, radii.data, own.data)
         else:
-            (lower, upper), radius = ends[0], np.stack(each[0], 1) if isinstance(each[0], tuple) else each[0]
-        return Intervals(design.alpha, ids, lower, upper, radius)
+            for j, place in enumerate(places.tolist()):
+                radii[j] = self.objects[place].predict(floors[j])
+        warm = self.warm[places]
+        if not warm.all():
+            radii[~warm] = math.nan
+        design.refuse_unbounded(radii)
+        for i in range(len(design.alphas)):
+            ends[0, :, i], ends[1, :, i], _ = design.intervals(form, radii, i)
+
+    def _intervals(self, ids: Any, radii: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Intervals:
+        """Columns by level, or none where there is one level."""
+        design = self.design
+        if self.design.score.sides == 2:
+            n = len(design.alphas)
+            radii = np.stack([radii[:, [c, n + c]] for c in design.levels.columns], 1)
+        elif len(design.alphas) > 1:
+            radii = radii[:, list(design.levels.columns)]
+        if isinstance(design.alpha, tuple):
+            return Intervals(design.alpha, ids, lower, upper, radii)
+        return Intervals(design.alpha, ids, lower[:, 0], upper[:, 0], radii[:, 0])
 
     def update(self, ids: Any, y: Any) -> None:
         """Learn the labels of the last predictions of these streams; NaN or None is a label that has not come.
@@ -178,34 +191,39 @@ class Panel:
         with self._lock:
             places = self.index.places(ids)
             refuse_repeated(ids, places)
-            if not self.waiting[places].all():
-                j = int(np.argmin(self.waiting[places]))
+            waiting = self.waiting[places]
+            if not waiting.all():
+                j = int(np.argmin(waiting))
                 raise ValueError(f"stream {ids[j]!r} has no prediction that waits for a label: call predict first")
-            form = design.form(self.outputs[places])
-            below, above = design.scores(form, y)
-            come, warm = ~np.isnan(below), self.warm[places]
-            radii = np.ascontiguousarray(self.radii[places])
-            if self.flat:
-                lower = np.where(warm, below, math.nan)
-                update_streams(design.levels, self.states.data, places.data, lower.data, above.data, radii.data)
-            else:
-                for j in np.flatnonzero(come & warm).tolist():
-                    self.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
-            self._count(places, form, below, above, radii)
-            cold = come & ~warm
+            labels, known = design.labels(y, len(places))
+            pieces = slices(len(places))
+            scores = [design.scores(design.form(self.outputs[places[p]]), labels[p], known[p]) for p in pieces]
+            work = zip(pieces, scores, strict=True)
+            over_threads(self, lambda job: self._learn(places[job[0]], *job[1]), list(work), len(places))
+            self.waiting[places[known]] = False
+            cold = known & ~self.warm[places]
             if cold.any():
-                at = self.seen[places[cold]] - 1
-                self.tail = self.tail.joined(Tail(places[cold], at, below[cold], above[cold], radii[cold]))
+                below, above = (np.concatenate([s[side] for s in scores])[cold] for side in (0, 1))
+                new = Tail(places[cold], self.seen[places[cold]] - 1, below, above, self.radii[places[cold]])
+                self.tail = Tail.joined([self.tail, new])
                 warm_streams(self, np.unique(places[cold]))
-            self.waiting[places[come]] = False
 
-    def _count(self, places: np.ndarray, form: Any, below: np.ndarray, above: np.ndarray, radii: np.ndarray) -> None:
-        """One label for each place, in the counts of ``summary``."""
+    def _learn(self, places: np.ndarray, below: np.ndarray, above: np.ndarray) -> None:
+        """One label for each place that is warm, and the counts of ``summary``."""
         design = self.design
+        radii = self.radii[places]
+        lower = np.where(self.warm[places], below, math.nan)
+        if self.flat:
+            levels = copy.copy(design.levels)
+            update_streams(levels, self.states.data, places.data, lower.data, above.data, radii.data)
+        else:
+            for j in np.flatnonzero(~np.isnan(lower)).tolist():
+                self.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
         judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])
+        form = design.form(self.outputs[places])
         self.labels[places] += judged
         for i in range(len(design.alphas)):
-            wide = design.score.width(form, design.at(radii, i), None, design.limits)
+            wide = design.intervals(form, radii, i)[2]
             self.misses[places, i] += judged & ~design.covered(below, above, radii, i)
             self.widths[places, i] += np.where(judged & np.isfinite(wide), wide, 0.0)
 
@@ -218,20 +236,46 @@ class Panel:
             y: labels, a row each; NaN or None never comes.
             delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
         """
-        from wane.panel.replay import by_stream
+        rows = self.design.score.rows(self.design.score.outputs(outputs))
+        if len(ids) != rows:
+            raise ValueError(f"ids must be one for each of the {rows} rows, got {len(ids)}")
+        with self._lock, self._index_kept():
+            places = self.index.places(ids, add=True)
+            streams, starts = stretches(places)
+            order = None
+            if len(np.unique(streams)) < len(streams):
+                order = np.argsort(places, kind="stable")
+                streams, starts = stretches(places[order])
+            played = self._replay(streams, starts, outputs, y, delay, order)
+            return self._intervals(ids, played.radii, played.lower, played.upper)
 
-        with self._lock:
-            form = self.design.score.outputs(outputs)
-            order, places, starts = by_stream(self, ids, self.design.score.rows(form))
-            columns = self.design.columns(outputs)
-            sorted_form = form if order is None else self.design.form(columns[order])
-            labels = y if order is None else [y[i] for i in order] if isinstance(y, list) else np.asarray(y)[order]
-            radii = replay(self, places, starts, sorted_form, labels, delay)
-            if order is not None:
-                back = np.empty_like(radii)
-                back[order] = radii
-                radii = back
-            return self._intervals(ids, form, radii)
+    def _replay(self, places: np.ndarray, starts: np.ndarray, outputs: Any, y: Any, delay: Any, order: Any) -> Played:
+        """Rows that ``order`` brings into streams, one after the other (None: they are); in the order given again."""
+        design = self.design
+        form = design.score.outputs(outputs)
+        labels, known = design.labels(y, design.score.rows(form))
+        if order is not None:
+            form = tuple(c[order] for c in form) if isinstance(form, tuple) else form[order]
+            labels, known = labels[order], known[order]
+        self._make_room()
+        rows = Rows(places, starts, form, labels, known, None, self.seen[places] + np.diff(starts))
+        played = replay(self, rows, delay)
+        if order is None:
+            return played
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return played.at(back)
+
+    @contextmanager
+    def _index_kept(self) -> Iterator[None]:
+        """After an error there are no streams more than before."""
+        before = copy.copy(self.index)  # its arrays are replaced, never written to
+        before.others = dict(self.index.others)
+        try:
+            yield
+        except BaseException:
+            self.index = before
+            raise
 
     def summary(self) -> dict[str, Any]:
         """For each stream, in the order of ``ids()``: labels judged, coverage and mean width (of each level)."""
@@ -257,8 +301,23 @@ class Panel:
         """The panel whose state this is."""
         return rebuild(cls, state)
 
+    def __copy__(self) -> Panel:
+        """A copy shares nothing that changes."""
+        with self._lock:
+            made = type(self).__new__(type(self))
+            vars(made).update(vars(self))
+            vars(made).update({name: getattr(self, name).copy() for name in self.ARRAYS})
+            made.index = copy.deepcopy(self.index)
+            made.objects = [copy.copy(levels) for levels in self.objects]
+            made._lock = threading.RLock()
+            return made
+
+    def __deepcopy__(self, memo: Any) -> Panel:
+        """The same."""
+        return copy.copy(self)
+
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles have a lock of their own."""
+        """Pickled as it is saved."""
         return self.state_dict()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -269,6 +328,11 @@ class Panel:
         """The method and the number of streams."""
         d = self.design
         return f"Panel({d.method!r}, alpha={d.alpha!r}, score={d.score!r}: {len(self)} streams)"
+
+
+def slices(rows: int) -> list[slice]:
+    """Rows in pieces that stay in the cache."""
+    return [slice(i, min(i + PIECE, rows)) for i in range(0, rows, PIECE)]
 
 
 def refuse_repeated(ids: Any, places: np.ndarray) -> None:

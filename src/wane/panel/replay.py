@@ -1,24 +1,26 @@
-"""Whole histories of many streams through a panel, over threads where compiled."""
+"""Whole histories of many streams through a panel: in pieces that stay in the cache, over threads where compiled."""
 
 from __future__ import annotations
 
 import copy
 import math
 import os
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import wane.panel.loops as loops
 from wane.checks import whole
 from wane.panel.loops import play_streams
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
 
-COMPILED = not str(play_streams.__code__.co_filename if hasattr(play_streams, "__code__") else "").endswith(".py")
-FEW = 50_000  # rows that are not worth a second thread
+COMPILED = not loops.__file__.endswith(".py")
+PIECE = 65_536  # rows that are worked on at a time
 NEVER = 2**62
 
 
@@ -38,126 +40,199 @@ class Tail:
         none = np.zeros(0)
         return cls(none.astype(np.intp), none.astype(np.int64), none, none, np.zeros((0, width)))
 
-    def joined(self, other: Tail) -> Tail:
-        """These rows, then those."""
-        pairs = [(getattr(self, k), getattr(other, k)) for k in ("place", "pos", "below", "above", "radii")]
-        return Tail(*[np.concatenate(pair) for pair in pairs])
+    @staticmethod
+    def joined(tails: list[Tail]) -> Tail:
+        """The rows of all."""
+        names = ("place", "pos", "below", "above", "radii")
+        return Tail(*[np.concatenate([getattr(t, k) for t in tails]) for k in names])
 
     def chosen(self, rows: np.ndarray) -> Tail:
         """Some of the rows."""
         return Tail(self.place[rows], self.pos[rows], self.below[rows], self.above[rows], self.radii[rows])
 
 
-def by_stream(panel: Panel, ids: Any, rows: int) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
-    """An order that brings the rows of each stream together (None: they are), the streams, and where each begins."""
-    if len(ids) != rows:
-        raise ValueError(f"ids must be one for each of the {rows} rows, got {len(ids)}")
-    places = panel.index.places(ids, add=True)
-    panel._make_room()
-    order = None
-    changes = np.flatnonzero(np.diff(places)) + 1
-    streams = places[np.concatenate([[0], changes])] if rows else places
-    if len(np.unique(streams)) < len(streams):
-        order = np.argsort(places, kind="stable")
-        places = places[order]
-        changes = np.flatnonzero(np.diff(places)) + 1
-        streams = places[np.concatenate([[0], changes])]
-    starts = np.concatenate([[0], changes, [rows]]) if rows else np.zeros(1)
-    return order, streams.astype(np.intp), starts.astype(np.intp)
+def stretches(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The values of the runs of equal values, and where each run begins, with the end.
 
-
-def replay(
-    panel: Panel,
-    places: np.ndarray,
-    starts: np.ndarray,
-    outputs: Any,
-    y: Any,
-    delay: Any,
-    pos: np.ndarray | None = None,
-    ends: np.ndarray | None = None,
-) -> np.ndarray:
-    """The radii of rows that are sorted by stream; after an error the panel is as before.
-
-    ``pos`` are the moments of the rows and ``ends`` those after the last of each stream, where they are not counted.
+    >>> stretches(np.array([7, 7, 3]))
+    (array([7, 3]), array([0, 2, 3]))
     """
-    design = panel.design
-    lag = whole("delay", delay, 0) + 1
-    below, above = design.scores(outputs, y)
-    floors = design.floors(outputs)
-    rows, width = len(below), panel._own.shape[1]
-    lengths = np.diff(starts)
-    if pos is None:
-        pos = np.arange(rows) + np.repeat(panel.seen[places] - starts[:-1], lengths)
-    if ends is None:
-        ends = panel.seen[places] + lengths
-    radii = np.empty((rows, width))
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]]).astype(np.intp)
+    starts = starts if len(values) else starts[:1]
+    return np.ascontiguousarray(values[starts[:-1]], dtype=np.intp), starts
 
-    # Rows of earlier calls that are not learned yet come first in their streams.
-    mine = np.isin(panel.tail.place, places) if len(panel.tail.place) else np.zeros(0, dtype=bool)
-    older = panel.tail.chosen(np.flatnonzero(mine))
-    order = None
-    if len(older.place):
-        segment = np.repeat(np.arange(len(places)), lengths)
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of several streams, one stream after the other: what the model said, the labels, and the moments."""
+
+    places: np.ndarray
+    starts: np.ndarray
+    outputs: Any
+    labels: np.ndarray
+    known: np.ndarray
+    pos: np.ndarray | None  # None: they are counted
+    ends: np.ndarray  # the moment after the last row of each stream
+
+    def part(self, first: int, last: int, begin: int, end: int) -> Rows:
+        """Rows begin to end, of the streams first to last."""
+        r = slice(begin, end)
+        outputs = tuple(c[r] for c in self.outputs) if isinstance(self.outputs, tuple) else self.outputs[r]
+        starts = np.clip(self.starts[first : last + 1], begin, end) - begin
+        ends = self.ends[first:last] if end == self.starts[last] else self.ends[first:last] - (self.starts[last] - end)
+        pos = None if self.pos is None else self.pos[r]
+        return Rows(self.places[first:last], starts, outputs, self.labels[r], self.known[r], pos, ends)
+
+    def pieces(self) -> Iterator[tuple[int, list[Rows]]]:
+        """Streams together in pieces of about PIECE rows, with their first row; a long stream is a list of several."""
+        first, streams = 0, len(self.places)
+        while first < streams:
+            begin = int(self.starts[first])
+            last = max(first + 1, int(np.searchsorted(self.starts, begin + PIECE, side="right")) - 1)
+            end = int(self.starts[last])
+            cuts = range(begin, end, PIECE) if last == first + 1 and self.pos is None else [begin]
+            yield begin, [self.part(first, last, a, min(a + PIECE, end) if len(cuts) > 1 else end) for a in cuts]
+            first = last
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of rows: radii by column; by level the ends, and 1 for covered, 0 for missed, -1 for no label."""
+
+    radii: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    covered: np.ndarray
+
+    @classmethod
+    def empty(cls, rows: int, panel: Panel) -> Played:
+        """Room for so many rows."""
+        n = len(panel.design.alphas)
+        radii = np.empty((rows, len(panel.design.levels.trackers)))
+        return cls(radii, np.empty((rows, n)), np.empty((rows, n)), np.empty((rows, n), dtype=np.int8))
+
+    def at(self, rows: Any) -> Played:
+        """Some rows; a slice shares the memory."""
+        return Played(self.radii[rows], self.lower[rows], self.upper[rows], self.covered[rows])
+
+
+def replay(panel: Panel, rows: Rows, delay: Any) -> Played:
+    """All rows; after an error the panel is as before."""
+    lag = whole("delay", delay, 0) + 1
+    design, places = panel.design, rows.places
+    count = int(rows.starts[-1])
+    played = Played.empty(count, panel)
+    arrays = {name: getattr(panel, name)[places].copy() for name in panel.ARRAYS}
+    objects = {} if panel.flat else {p: copy.copy(panel.objects[p]) for p in places.tolist()}
+    mine = np.isin(panel.tail.place, places)
+
+    def work(piece: tuple[int, list[Rows]]) -> Tail:
+        at, parts = piece
+        levels = copy.copy(design.levels)
+        tail = panel.tail.chosen(np.flatnonzero(np.isin(panel.tail.place, parts[0].places)))
+        for part in parts:
+            n = int(part.starts[-1])
+            tail = play(panel, levels, part, tail, lag, played.at(slice(at, at + n)))
+            at += n
+        return tail
+
+    try:
+        tails = over_threads(panel, work, list(rows.pieces()), count)
+    except BaseException:
+        for name, values in arrays.items():
+            getattr(panel, name)[places] = values
+        for place, levels in objects.items():
+            panel.objects[place] = levels
+        raise
+    panel.tail = Tail.joined([panel.tail.chosen(np.flatnonzero(~mine)), *tails])
+    return played
+
+
+def over_threads(panel: Panel, work: Callable[[Any], Any], pieces: list[Any], rows: int) -> list[Any]:
+    """The work on each piece, by as many threads as are worth it."""
+    threads = min(panel.threads or os.cpu_count() or 1, len(pieces)) if COMPILED and rows > PIECE else 1
+    if threads <= 1:
+        return [work(piece) for piece in pieces]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, pieces))
+
+
+def play(panel: Panel, levels: Any, rows: Rows, older: Tail, lag: int, into: Played) -> Tail:
+    """One piece: fills in the panel's arrays and ``into``; returns the rows that are not learned yet."""
+    design, places, starts = panel.design, rows.places, rows.starts
+    below, above = design.scores(rows.outputs, rows.labels, rows.known)
+    floors = design.floors(rows.outputs)
+    lengths = np.diff(starts)
+    pos = rows.pos
+    if pos is None:
+        pos = np.arange(len(below)) + np.repeat(rows.ends - lengths - starts[:-1], lengths)
+    bounds, news, back = starts, starts[:-1].copy(), None
+    played = radii = into.radii
+    if len(older.place):  # they come first in their streams
         rank = np.argsort(places, kind="stable")
         owner = rank[np.searchsorted(places[rank], older.place)]
-        order = np.argsort(np.concatenate([owner, segment]), kind="stable")
-        k = np.bincount(owner, minlength=len(places))
-        bounds = np.concatenate([[0], np.cumsum(lengths + k)]).astype(np.intp)
-        pos, below, above, floors = (
-            np.concatenate(pair)[order]
-            for pair in ((older.pos, pos), (older.below, below), (older.above, above), (np.zeros(len(owner)), floors))
-        )
-        radii = np.concatenate([older.radii, radii])[order]
-        news = (bounds[:-1] + k).astype(np.intp)
-    else:
-        bounds, news = starts, starts[:-1].copy()
+        order = np.argsort(np.concatenate([owner, np.repeat(np.arange(len(places)), lengths)]), kind="stable")
+        back = np.argsort(order)[len(owner) :]
+        more = np.bincount(owner, minlength=len(places))
+        bounds = np.concatenate([[0], np.cumsum(lengths + more)]).astype(np.intp)
+        news = (bounds[:-1] + more).astype(np.intp)
+        pairs = ((older.pos, pos), (older.below, below), (older.above, above), (np.zeros(len(owner)), floors))
+        pos, below, above, floors = (np.concatenate(pair)[order] for pair in pairs)
+        played = np.concatenate([older.radii, radii])[order]
 
-    begins, warmed = beginnings(panel, places, bounds, news, below, lag)
-    backup = panel.states[places].copy()
-    objects = {} if panel.flat else {p: copy.copy(panel.objects[p]) for p in places.tolist()}
-    try:
-        choose_epsilons(panel, places, bounds, warmed, below, above)
-        play(panel, places, objects, bounds, news, begins, warmed, pos, ends, lag, floors, below, above, radii)
-        played = radii if order is None else radii[order.argsort()[len(older.place) :]]
-        design.refuse_unbounded(played)
-    except BaseException:
-        panel.states[places] = backup
-        raise
-    for place, levels in objects.items():
-        panel.objects[place] = levels
-    panel.seen[places] = ends
-    panel.warm[places] |= warmed
-    waiting = Tail.empty(width)
-    if (news < bounds[1:]).any():
-        lengths = np.diff(bounds)
-        left = np.flatnonzero(np.arange(bounds[-1]) >= np.repeat(news, lengths))
-        waiting = Tail(np.repeat(places, lengths)[left], pos[left], below[left], above[left], radii[left])
-    panel.tail = panel.tail.chosen(np.flatnonzero(~mine)).joined(waiting) if len(panel.tail.place) else waiting
-    count(panel, places, starts, outputs, below, above, radii, order, len(older.place))
-    return played
+    begins, warm = beginnings(panel, places, bounds, news, below, lag)
+    choose_epsilons(panel, places, bounds, warm, below, above)
+    own, pos = np.empty((1, played.shape[1])), np.ascontiguousarray(pos, dtype=np.int64)
+    cold = np.flatnonzero(~warm).tolist()
+    for s in cold:  # too few labels yet: everything waits
+        played[news[s] : bounds[s + 1]] = math.nan
+        news[s] = bounds[s]
+    arrays = (places, bounds, news, begins, pos, np.ascontiguousarray(rows.ends, dtype=np.int64), floors, below, above, played, own)  # fmt: skip  # noqa: E501
+    if panel.flat and not len(cold):
+        go(levels, panel, 0, len(places), lag, arrays)
+    else:
+        for s in np.flatnonzero(warm).tolist():
+            go(levels if panel.flat else panel.objects[int(places[s])], panel, s, s + 1, lag, arrays)
+    if back is not None:
+        radii[:] = played[back]
+    design.refuse_unbounded(radii)
+    panel.seen[places] = rows.ends
+    panel.warm[places] |= warm
+    fill(panel, rows, below if back is None else below[back], above if back is None else above[back], into)
+    if not (news < bounds[1:]).any():
+        return Tail.empty(played.shape[1])
+    lengths = np.diff(bounds)
+    left = np.flatnonzero(np.arange(bounds[-1]) >= np.repeat(news, lengths))
+    return Tail(np.repeat(places, lengths)[left], pos[left], below[left], above[left], played[left])
+
+
+def go(levels: Any, panel: Panel, first: int, last: int, lag: int, arrays: tuple[np.ndarray, ...]) -> None:
+    """Some streams of a piece."""
+    places, bounds, news, begins, pos, ends, floors, below, above, radii, own = (array.data for array in arrays)
+    play_streams(levels, panel.states.data, places, bounds, news, begins, first, last, pos, ends, lag, floors, below, above, radii, own)  # fmt: skip  # noqa: E501
 
 
 def beginnings(
     panel: Panel, places: np.ndarray, bounds: np.ndarray, news: np.ndarray, below: np.ndarray, lag: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The first row with a prediction in each stream, and which streams are warm, or become so."""
-    warm = panel.warm[places].copy()
+    warm = panel.warm[places]
     begins = news.copy()
     if not warm.all():
         come = np.concatenate([[0], np.cumsum(~np.isnan(below))])
         last = np.searchsorted(come, come[bounds[:-1]] + panel.design.warm_up)  # one after the last label needed
         found = (last - 1 + lag < bounds[1:]) & (come[bounds[1:]] - come[bounds[:-1]] >= panel.design.warm_up)
         begins = np.where(warm, news, np.where(found, last - 1 + lag, bounds[1:])).astype(np.intp)
-        warm |= found
+        warm = warm | found
     return begins, warm
 
 
 def choose_epsilons(
-    panel: Panel, places: np.ndarray, bounds: np.ndarray, warmed: np.ndarray, below: np.ndarray, above: np.ndarray
+    panel: Panel, places: np.ndarray, bounds: np.ndarray, warm: np.ndarray, below: np.ndarray, above: np.ndarray
 ) -> None:
     """Where streams have just become warm: epsilon from their first labels."""
     design = panel.design
-    new = np.flatnonzero(warmed & ~panel.warm[places])
+    new = np.flatnonzero(warm & ~panel.warm[places])
     if not design.auto or not len(new):
         return
     known = np.flatnonzero(~np.isnan(below))
@@ -170,82 +245,38 @@ def choose_epsilons(
     panel.states[places[new]] = states
 
 
-def play(panel, places, objects, bounds, news, begins, warmed, pos, ends, lag, floors, below, above, radii):
-    """All streams that are warm, over threads."""
-    chosen = np.flatnonzero(warmed)
-    skipped = np.flatnonzero(~warmed)
-    for s in skipped:  # too few labels yet: everything waits
-        radii[news[s] : bounds[s + 1]] = math.nan
-        news[s] = bounds[s]
-    if not len(chosen):
-        return
-    rows = bounds[-1]
-    wanted = panel.threads or os.cpu_count() or 1
-    threads = max(1, min(wanted, len(chosen), int(rows // FEW))) if COMPILED else 1
-    ends = np.asarray(ends, dtype=np.int64)
-    pos = np.ascontiguousarray(pos, dtype=np.int64)
-
-    def some(part):
-        own = np.empty((1, radii.shape[1]))
-        levels = copy.copy(panel.design.levels)
-        for first, last in stretches(part):
-            if panel.flat:
-                play_streams(levels, panel.states.data, places.data, bounds.data, news.data, begins.data, first, last, pos.data, ends.data, lag, floors.data, below.data, above.data, radii.data, own.data)  # fmt: skip  # noqa: E501
-                continue
-            for s in range(first, last):
-                play_streams(objects[int(places[s])], panel.states.data, places.data, bounds.data, news.data, begins.data, s, s + 1, pos.data, ends.data, lag, floors.data, below.data, above.data, radii.data, own.data)  # fmt: skip  # noqa: E501
-
-    if threads == 1:
-        some(chosen)
-        return
-    cuts = np.searchsorted(bounds[chosen], np.linspace(0, rows, threads + 1)[1:-1])
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(some, part) for part in np.split(chosen, cuts)]:
-            done.result()
-
-
-def stretches(numbers: np.ndarray) -> list[tuple[int, int]]:
-    """Runs of consecutive numbers.
-
-    >>> stretches(np.array([1, 2, 3, 7, 8]))
-    [(1, 4), (7, 9)]
-    """
-    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    return [(int(part[0]), int(part[-1]) + 1) for part in parts if len(part)]
-
-
-def count(panel, places, starts, outputs, below, above, radii, order, older):
-    """The labels of the new rows, in the counts of ``summary``."""
-    design = panel.design
-    if order is not None:
-        back = order.argsort()[older:]
-        below, above, radii = below[back], above[back], radii[back]
+def fill(panel: Panel, rows: Rows, below: np.ndarray, above: np.ndarray, into: Played) -> None:
+    """The intervals of a piece, and its labels in the counts of ``summary``."""
+    design, radii = panel.design, into.radii
     judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])
-    some = np.flatnonzero(np.diff(starts) > 0)
+    some = np.flatnonzero(np.diff(rows.starts) > 0)
+    cuts = rows.starts[:-1][some]
     if not len(some):
         return
-    cuts = starts[:-1][some]
-    panel.labels[places[some]] += np.add.reduceat(judged, cuts, dtype=np.int32)
+    panel.labels[rows.places[some]] += np.add.reduceat(judged, cuts, dtype=np.int32)
     for i in range(len(design.alphas)):
-        missed = judged & ~design.covered(below, above, radii, i)
-        wide = design.score.width(outputs, design.at(radii, i), None, design.limits)
-        panel.misses[places[some], i] += np.add.reduceat(missed, cuts, dtype=np.int32)
-        panel.widths[places[some], i] += np.add.reduceat(np.where(judged & np.isfinite(wide), wide, 0.0), cuts)
+        lower, upper, wide = design.intervals(rows.outputs, radii, i)
+        into.lower[:, i], into.upper[:, i] = lower, upper
+        covered = design.covered(below, above, radii, i)
+        into.covered[:, i] = np.where(judged, covered, -1)
+        missed = judged & ~covered
+        panel.misses[rows.places[some], i] += np.add.reduceat(missed, cuts, dtype=np.int32)
+        wide = np.where(judged & np.isfinite(wide), wide, 0.0)
+        panel.widths[rows.places[some], i] += np.add.reduceat(wide, cuts)
 
 
 def warm_streams(panel: Panel, places: np.ndarray) -> None:
     """Streams that have their first labels now, row by row: choose epsilon, and learn them."""
-    tail = panel.tail
     for place in places.tolist():
-        mine = np.flatnonzero(tail.place == place)
+        mine = np.flatnonzero(panel.tail.place == place)
         if len(mine) < panel.design.warm_up:
             continue
-        rows = tail.chosen(mine)
-        at, bounds = np.array([place]), np.array([0, len(mine)])
+        rows, n = panel.tail.chosen(mine), len(mine)
+        at, bounds, news = np.array([place]), np.array([0, n]), np.array([n])
         choose_epsilons(panel, at, bounds, np.array([True]), rows.below, rows.above)
         levels = panel.design.levels if panel.flat else panel.objects[place]
-        news, begins, ends = np.array([len(mine)]), np.array([len(mine)]), np.array([NEVER], dtype=np.int64)
-        floors, own = np.zeros(len(mine)), np.empty((1, rows.radii.shape[1]))
-        play_streams(levels, panel.states.data, at.data, bounds.data, news.data, begins.data, 0, 1, rows.pos.data, ends.data, 1, floors.data, rows.below.data, rows.above.data, rows.radii.data, own.data)  # fmt: skip  # noqa: E501
+        end, floors, own = np.array([NEVER], dtype=np.int64), np.zeros(n), np.empty((1, rows.radii.shape[1]))
+        arrays = (at, bounds, news, news.copy(), rows.pos, end, floors, rows.below, rows.above, rows.radii, own)
+        go(levels, panel, 0, 1, 1, arrays)
         panel.warm[place] = True
-        panel.tail = tail = tail.chosen(np.flatnonzero(tail.place != place))
+        panel.tail = panel.tail.chosen(np.flatnonzero(panel.tail.place != place))

@@ -309,6 +309,8 @@ def around(center: Any, radius: Any, reach: Any) -> tuple[Any, Any]:
     if type(radius) is float:  # one round, in half the time
         return (INFINITY, -INFINITY) if radius < 0.0 else (center - reach, center + reach)
     empty = radius < 0.0
+    if not empty.any():
+        return center - reach, center + reach
     return where(empty, INFINITY, center - reach), where(empty, -INFINITY, center + reach)
 
 

@@ -1,0 +1,302 @@
+"""Data frames in, data frames of the same kind out: pandas, Polars, PyArrow, or a dict of arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described
+from wane.panel.groups import Groups
+from wane.panel.panel import Panel
+from wane.panel.replay import Played, stretches
+
+ROW = "wane: row"  # a column of our own while rows are sorted
+
+
+@dataclass(frozen=True)
+class Result:
+    """``frame``: the one given, with new columns; ``summary``: a row a stream; ``panel``: the state, to go on."""
+
+    frame: Any
+    summary: Any
+    panel: Panel | Groups
+
+
+def run(
+    frame: Any,
+    *,
+    y: str,
+    y_hat: str | tuple[str, str] | list[str],
+    id: str | None = None,
+    time: str | None = None,
+    by: str | None = None,
+    method: str = "magl",
+    alpha: Any = 0.1,
+    score: Any = "absolute",
+    delay: int = 0,
+    warm_up: int = 0,
+    duplicates: str = "error",
+    prefix: str = "",
+    panel: Panel | Groups | None = None,
+    **settings: Any,
+) -> Result:
+    """Intervals for every row of a frame of many streams, each from the rows of its stream before it.
+
+    New columns: ``lower``, ``upper``, ``radius``, ``covered`` (missing where there is no label or no interval); with
+    several levels ``lower_0.1`` and so on. Rows stay where they are. A stream's result does not depend on the others.
+
+    Args:
+        frame: of pandas, Polars or PyArrow (with the extra ``frames``), or a dict of arrays.
+        y: the column of labels; missing ones never come.
+        y_hat: the column of forecasts; two columns for the scores "normalised" (forecast, scale) and "cqr" (quantiles).
+        id: the column that names the stream of a row; without it there is one stream.
+        time: the column by which the rows of a stream are ordered; without it they are in the order of the frame.
+        by: a column of groups within streams, each with trackers of its own.
+        method: the name of a method.
+        alpha: the share of labels that may be missed, or several.
+        score: as for ``Panel``.
+        delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
+        warm_up: the number of labels with which a stream begins, without intervals; ``epsilon="auto"`` needs them.
+        duplicates: rows of a stream with the same time are an "error", or "keep": in the order of the frame.
+        prefix: of the names of the new columns.
+        panel: the ``panel`` of an earlier result, to go on from it; then method, alpha and so on are its own.
+        settings: ``lower_limit``, ``upper_limit``, ``on_unbounded``, ``threads``, and the method's hyperparameters.
+
+    >>> table = {"shop": np.repeat([1, 2], 100), "y": np.tile([1.0, -1.0], 100), "forecast": np.zeros(200)}
+    >>> result = run(table, id="shop", y="y", y_hat="forecast", method="magl")
+    >>> result.frame["upper"][[0, 50, 199]].round(2), result.summary["coverage"].round(2)
+    (array([0.  , 1.05, 1.  ]), array([0.74, 0.74]))
+    """
+    if duplicates not in ("error", "keep"):
+        raise ValueError(f"duplicates must be 'error' or 'keep', got {described(duplicates)}")
+    forecasts = [y_hat] if isinstance(y_hat, str) else list(y_hat)
+    table = Arrays(frame) if isinstance(frame, Mapping) else Frame(frame)
+    table.need([y, *forecasts, *[c for c in (id, time, by) if c is not None]])
+    if panel is None:
+        made: Panel | Groups = (Panel if by is None else Groups)(method, alpha, score, warm_up=warm_up, **settings)
+    elif settings or isinstance(panel, Groups) != (by is not None):
+        raise TypeError("a panel given has its settings; give no others, and by= only with one that was made with it")
+    else:
+        made = panel
+    design = made.design if isinstance(made, Panel) else made.parent.design
+    names: dict[tuple[str, float], str] = {}
+    for a in design.alphas:
+        end = f"_{a:g}" if isinstance(design.alpha, tuple) else ""
+        names |= {(k, a): f"{prefix}{k}{end}" for k in ("lower", "upper", "radius", "covered")}
+    if taken := sorted(set(names.values()) & set(table.columns)):
+        raise ValueError(f"the frame has the columns {', '.join(taken)} already: choose another prefix")
+
+    order, starts, ids = table.streams(id, time, duplicates)
+    outputs = [table.numbers(c) for c in forecasts]
+    labels = table.numbers(y)
+    form: Any = outputs[0] if len(outputs) == 1 else tuple(outputs)
+    if isinstance(made, Panel):
+        with made._lock, made._index_kept():
+            played = made._replay(made.index.places(ids, add=True), starts, form, labels, delay, order)
+    else:
+        rows = np.arange(len(labels)) if order is None else order
+        parent = made.parent
+        with made._lock, parent._index_kept():
+            at, keys = parent.index.places(ids, add=True), ids.tolist() if isinstance(ids, np.ndarray) else ids
+            played = made._replay(at, starts, keys, form, labels, table.values(by), delay, rows)
+    summary = made.summary()
+    if id is None:
+        summary.pop("id")
+    return Result(table.extended(columns(played, design, names)), table.like(summary, id, by), made)
+
+
+def columns(played: Played, design: Any, names: dict[Any, str]) -> dict[str, np.ndarray]:
+    """The new columns by name; ``covered`` is 1, 0 or -1 here, and two-sided radii are two columns."""
+    made = {}
+    n = len(design.alphas)
+    for i, a in enumerate(design.alphas):
+        c = design.levels.columns[i]
+        made[names["lower", a]], made[names["upper", a]] = played.lower[:, i], played.upper[:, i]
+        name = names["radius", a]
+        if design.score.sides == 1:
+            made[name] = played.radii[:, c]
+        else:
+            made |= {f"{name}_below": played.radii[:, c], f"{name}_above": played.radii[:, n + c]}
+        made[names["covered", a]] = played.covered[:, i]
+    return made
+
+
+class Arrays:
+    """A dict of arrays."""
+
+    def __init__(self, frame: Mapping[str, Any]) -> None:
+        """Arrays of one length."""
+        self.arrays = {k: v if isinstance(v, np.ndarray) else np.asarray(v) for k, v in frame.items()}
+        lengths = {k: len(v) for k, v in self.arrays.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns must be of one length, got {lengths}")
+        self.columns = list(frame)
+
+    def need(self, names: list[str]) -> None:
+        """An error about the first column that is not there."""
+        missing_column(names, self.columns)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column of numbers, missing ones NaN."""
+        values = self.arrays[name]
+        if values.dtype.kind == "O":
+            values = np.array([math.nan if v is None else v for v in values])
+        return as_floats(name, values)
+
+    def values(self, name: Any) -> list[Any]:
+        """A column as a list."""
+        return self.arrays[name].tolist()
+
+    def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
+        """The order that brings rows into streams and each stream into time (None: they are so), starts, and ids."""
+        rows = len(next(iter(self.arrays.values())))
+        codes = np.zeros(rows, dtype=np.intp)
+        ids: Any = np.array([0])
+        if id is not None:
+            ids, codes = np.unique(self.arrays[id], return_inverse=True)
+        moments = np.arange(rows) if time is None else self.arrays[time]
+        order = np.lexsort((np.arange(rows), moments, codes))
+        present, starts = stretches(codes[order])
+        if time is not None and rows:
+            at, same = moments[order], codes[order][1:] == codes[order][:-1]
+            refuse_duplicates(same & (at[1:] == at[:-1]), order, duplicates, time)
+        return None if (np.diff(order) == 1).all() else order, starts, ids[present]
+
+    def extended(self, new: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The dict, with new columns; covered is 1, 0, or NaN."""
+        made = {k: np.where(v < 0, math.nan, v) if v.dtype == np.int8 else v for k, v in new.items()}
+        return {**self.arrays, **made}
+
+    def like(self, data: dict[str, Any], id: str | None, by: str | None) -> dict[str, Any]:
+        """A summary of the same kind."""
+        return {renamed(k, id, by): np.asarray(v) for k, v in data.items()}
+
+
+class Frame:
+    """A data frame of any kind that narwhals knows."""
+
+    def __init__(self, frame: Any) -> None:
+        """Wrap it."""
+        try:
+            import narwhals as nw
+        except ImportError:
+            raise ImportError('frames need narwhals: pip install "wane[frames]", or give a dict of arrays') from None
+        self.nw = nw
+        try:
+            self.frame = nw.from_native(frame, eager_only=True)
+        except TypeError:
+            raise TypeError(f"frame must be of pandas, Polars or PyArrow, or a dict, got {described(frame)}") from None
+        self.columns = list(self.frame.columns)
+
+    def need(self, names: list[str]) -> None:
+        """An error about the first column that is not there."""
+        missing_column(names, self.columns)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column of numbers, missing ones NaN."""
+        series = self.frame[name]
+        if not (series.dtype.is_numeric() or series.dtype == self.nw.Boolean or series.null_count() == len(series)):
+            raise TypeError(f"the column {name!r} must hold numbers, got {series.dtype}: convert it first")
+        return as_floats(name, series.cast(self.nw.Float64).to_numpy())
+
+    def values(self, name: Any) -> list[Any]:
+        """A column as a list."""
+        return self.frame[name].to_list()
+
+    def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
+        """The order that brings rows into streams and each stream into time (None: they are so), starts, and ids."""
+        nw, frame, rows = self.nw, self.frame, len(self.frame)
+        for name in [c for c in (id, time) if c is not None]:
+            if frame[name].null_count():
+                raise ValueError(f"the column {name!r} has missing values: fill them, or drop those rows")
+        changed, sorted_in_time = self.changes(frame, id, time)
+        order = None
+        together = id is None or int(changed.sum()) == frame[id].n_unique() or not rows
+        if not (together and sorted_in_time):
+            keys = [c for c in (id, time) if c is not None]
+            kept = frame.select(*keys).with_row_index(ROW).sort(*keys, ROW)
+            order = kept[ROW].to_numpy().astype(np.intp)
+            changed, _ = self.changes(kept, id, time)
+            frame = kept
+        if time is not None and rows:
+            at = frame[time]
+            refuse_duplicates(boolean(at == at.shift(1))[1:] & ~changed[1:], order, duplicates, time)
+        begins = np.flatnonzero(changed)
+        starts = np.concatenate([begins, [rows]]).astype(np.intp) if rows else np.zeros(1, dtype=np.intp)
+        if id is None:
+            return order, starts, np.zeros(min(rows, 1), dtype=np.int64)
+        series = frame.filter(nw.new_series("changed", changed, nw.Boolean, backend=frame.implementation))[id]
+        ids = series.to_numpy() if series.dtype.is_integer() else series.to_list()
+        return order, starts, ids
+
+    def changes(self, frame: Any, id: str | None, time: str | None) -> tuple[np.ndarray, bool]:
+        """Where a stream begins, if rows of a stream are together; and whether each is in time."""
+        changed = np.zeros(len(frame), dtype=bool)
+        if id is not None:
+            changed = boolean(frame[id] != frame[id].shift(1))
+        changed[:1] = True
+        if time is None:
+            return changed, True
+        return changed, not (boolean(frame[time] < frame[time].shift(1))[1:] & ~changed[1:]).any()
+
+    def extended(self, new: dict[str, np.ndarray]) -> Any:
+        """The frame, with new columns, of the kind that was given."""
+        return self.frame.with_columns(*[self.series(k, v) for k, v in new.items()]).to_native()
+
+    def series(self, name: str, values: np.ndarray) -> Any:
+        """A column: covered is boolean, with missing values."""
+        nw, backend = self.nw, self.frame.implementation
+        if values.dtype != np.int8:
+            return nw.new_series(name, values, backend=backend)
+        if backend.is_pandas():
+            import pandas as pd
+
+            array = pd.arrays.BooleanArray(values == 1, values < 0)
+            return nw.from_native(pd.Series(array, name=name, index=self.frame.to_native().index), series_only=True)
+        made = nw.new_series(name, values, backend=backend).to_frame()
+        column = nw.col(name)
+        return made.select(nw.when(column >= 0).then(column == 1).alias(name))[name]
+
+    def like(self, data: dict[str, Any], id: str | None, by: str | None) -> Any:
+        """A summary of the same kind."""
+        made = {renamed(k, id, by): v for k, v in data.items()}
+        return self.nw.from_dict(made, backend=self.frame.implementation).to_native()
+
+
+def boolean(series: Any) -> np.ndarray:
+    """A comparison as an array; missing, in the first row, is False."""
+    return np.array(series.fill_null(False).to_numpy(), dtype=bool)
+
+
+def as_floats(name: str, values: np.ndarray) -> np.ndarray:
+    """Numbers as float64."""
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"the column {name!r} must hold numbers, got {values.dtype}: convert it first")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def missing_column(names: list[str], there: list[str]) -> None:
+    """An error about the first column that is not there."""
+    for name in names:
+        if name not in there:
+            raise KeyError(f"there is no column {name!r}: there are {', '.join(map(str, there))}")
+
+
+def refuse_duplicates(found: np.ndarray, order: np.ndarray | None, duplicates: str, time: str) -> None:
+    """An error about the first two rows of a stream with the same time."""
+    if duplicates == "error" and found.any():
+        t = int(np.argmax(found))
+        a, b = (t, t + 1) if order is None else (int(order[t]), int(order[t + 1]))
+        raise ValueError(
+            f"rows {a} and {b} are of one stream and have the same {time!r}: drop one, or take duplicates='keep' to "
+            "have them in the order of the frame"
+        )
+
+
+def renamed(name: str, id: str | None, by: str | None) -> str:
+    """The columns of a summary that have a name in the frame."""
+    return {"id": id, "group": by}.get(name) or name

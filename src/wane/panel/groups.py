@@ -1,0 +1,183 @@
+"""Groups within streams: trackers for each group, which begin where the stream's own are."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described
+from wane.learners import state as plain_data
+from wane.panel.panel import Intervals, Panel
+from wane.panel.replay import Played, Rows, replay, stretches
+from wane.saving import decode_key, encode_key, known
+
+
+@known
+class Groups:
+    """A panel in which each group of a stream has trackers of its own, so that each group keeps its coverage.
+
+    The first prediction of a group in a stream makes its trackers: copies of the stream's own, the *parent*, which
+    learn from every row of the stream. Arguments as for ``Panel``.
+
+    >>> groups = Groups("magl", alpha=0.1)
+    >>> for t in range(200):
+    ...     weekend = t % 7 >= 5
+    ...     p = groups.predict(["shop"], [0.0], ["weekend" if weekend else "weekday"])
+    ...     groups.update(["shop"], [9.0 if weekend else 1.0])
+    >>> [groups.predict(["shop"], [0.0], [g]).radius.round(1).item() for g in ("weekday", "weekend")]
+    [1.1, 9.1]
+    """
+
+    def __init__(self, method: str, alpha: Any = 0.1, score: Any = "absolute", **settings: Any) -> None:
+        """No stream, no group."""
+        self.parent = Panel(method, alpha, score, **settings)
+        self.children = Panel(method, alpha, score, **settings)
+        self._last: dict[Any, Any] = {}  # the group of the last prediction of each stream
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        """How many groups, over all streams."""
+        return len(self.children)
+
+    def predict(self, ids: Any, outputs: Any, groups: Any) -> Intervals:
+        """One interval for each of these streams, from the trackers of the group that it is in now."""
+        with self._lock:
+            keys = pairs(ids, groups)
+            self.parent.predict(ids, outputs)
+            places = self.parent.index.places(ids)
+            for key, place in zip(keys, places.tolist(), strict=True):
+                self._adopt(key, place)
+            made = self.children.predict(keys, outputs)
+            self.children.seen[self.children.index.places(keys)] = self.parent.seen[places]
+            self._last.update(keys)
+            return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
+
+    def update(self, ids: Any, y: Any) -> None:
+        """Learn the labels of the last predictions of these streams: their groups do, and the streams themselves."""
+        with self._lock:
+            keys = [(id, self._last.get(id)) for id, _ in pairs(ids, ids)]
+            self.parent.update(ids, y)
+            self.children.update(keys, y)
+
+    def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0) -> Intervals:
+        """Whole histories, as ``Panel.run``, with the group of each row."""
+        rows = len(ids)
+        if len(groups) != rows:
+            raise ValueError(f"groups must be one for each of the {rows} rows, got {len(groups)}")
+        with self._lock:
+            keys = [id for id, _ in pairs(ids, groups)]
+            places = self.parent.index.places(ids, add=True)
+            order = np.argsort(places, kind="stable")
+            streams, starts = stretches(places[order])
+            names = [keys[i] for i in order[starts[:-1]]] if rows else []
+            played = self._replay(streams, starts, names, outputs, y, groups, delay, order)
+            return self.children._intervals(ids, played.radii, played.lower, played.upper)
+
+    def _replay(
+        self, places: Any, starts: Any, names: list[Any], outputs: Any, y: Any, groups: Any, delay: Any, order: Any
+    ) -> Played:
+        """Rows that ``order`` brings into streams; played in the order given."""
+        before = copy.copy(self.parent), copy.copy(self.children)
+        try:
+            return self._both(places, starts, names, outputs, y, list(groups), delay, order)
+        except BaseException:
+            self.parent, self.children = before
+            raise
+
+    def _both(self, places, starts, names, outputs, y, groups, delay, order):
+        """First the parents, then the groups."""
+        parent, children, design = self.parent, self.children, self.parent.design
+        columns = design.columns(outputs)[order]
+        labels, known_ones = (array[order] for array in design.labels(y, len(columns)))
+        parent._make_room()
+        began, lengths = parent.seen[places].copy(), np.diff(starts)
+        ends = began + lengths
+        pos = np.arange(len(labels)) + np.repeat(began - starts[:-1], lengths)
+        rows = Rows(places, starts, design.form(columns), labels, known_ones, None, ends)
+
+        # The parents first: up to the row with which a group begins, then its trackers are copied, and so on.
+        owner = np.repeat(np.arange(len(places)), lengths)
+        keys = [(names[s], groups[i]) for s, i in zip(owner.tolist(), order.tolist(), strict=True)]
+        first: dict[Any, int] = {}
+        for t, key in enumerate(keys):
+            first.setdefault(key, t)
+        new = np.array(sorted(t for key, t in first.items() if key not in children.index.others), dtype=np.intp)
+        cuts = np.searchsorted(new, starts)
+        for s in range(len(places)):
+            at, end = int(starts[s]), int(starts[s + 1])
+            for t in [*new[cuts[s] : cuts[s + 1]].tolist(), end]:
+                if t > at:
+                    replay(parent, rows.part(s, s + 1, at, t), delay)
+                    at = t
+                if t < end:
+                    self._adopt(keys[t], int(places[s]))
+
+        mine = children.index.places(keys, add=True)
+        again = np.argsort(mine, kind="stable")
+        streams, bounds = stretches(mine[again])
+        form = design.form(columns[again])
+        last = ends[owner[again]][bounds[:-1]] if len(again) else ends[:0]
+        children._make_room()
+        played = replay(
+            children, Rows(streams, bounds, form, labels[again], known_ones[again], pos[again], last), delay
+        )
+        back = np.empty(len(again), dtype=np.intp)
+        back[order[again]] = np.arange(len(again))
+        return played.at(back)
+
+    def _adopt(self, key: Any, place: int) -> None:
+        """Trackers for a new group: those of its stream, as they are."""
+        children, parent = self.children, self.parent
+        if key in children.index.others:
+            return
+        at = int(children.index.places([key], add=True)[0])
+        children._make_room()
+        children.states[at], children.warm[at], children.seen[at] = (
+            parent.states[place],
+            parent.warm[place],
+            parent.seen[place],
+        )
+        if not parent.flat:
+            children.objects[at] = copy.copy(parent.objects[place])
+
+    def summary(self) -> dict[str, Any]:
+        """For each group of each stream, as ``Panel.summary``, with the columns id and group."""
+        made = self.children.summary()
+        keys = made.pop("id")
+        return {"id": [k[0] for k in keys], "group": [k[1] for k in keys], **made}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain JSON-able data; ``wane.save`` writes it to a file."""
+        with self._lock:
+            return {
+                "format": plain_data.FORMAT,
+                "class": plain_data.name_of(type(self)),
+                "parent": self.parent.state_dict(),
+                "children": self.children.state_dict(),
+                "last": [[encode_key(a), encode_key(b)] for a, b in self._last.items()],
+            }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any]) -> Groups:
+        """The object whose state this is."""
+        if not isinstance(state, dict) or state.get("class") != plain_data.name_of(cls):
+            raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
+        made = cls.__new__(cls)
+        try:
+            made.parent, made.children = (Panel.from_state_dict(state[k]) for k in ("parent", "children"))
+            made._last = {decode_key(a): decode_key(b) for a, b in state["last"]}
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
+        made._lock = threading.RLock()
+        return made
+
+
+def pairs(ids: Any, groups: Any) -> list[tuple[Any, Any]]:
+    """Ids with their groups, numpy's scalars as Python's own."""
+    plain = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in (ids, groups)]
+    if len(plain[0]) != len(plain[1]):
+        raise ValueError(f"groups must be one for each of the {len(plain[0])} ids, got {len(plain[1])}")
+    return list(zip(*plain, strict=True))
