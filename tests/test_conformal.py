@@ -449,7 +449,7 @@ def test_an_alarm_once_when_coverage_leaves_its_band():
     oc = OnlineConformal(script, window=4, band=(0.5, 0.75), on_alarm=heard.append)
     for y in [0.0, 2.0, 0.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0]:
         oc.update(oc.predict(0.0).id, y)
-    assert heard == [Alarm(4, 0.5, "low", 0.25, (0.5, 0.75)), Alarm(11, 0.5, "high", 1.0, (0.5, 0.75))]
+    assert heard == [Alarm(4, 4, 0.5, "low", 0.25, (0.5, 0.75)), Alarm(11, 11, 0.5, "high", 1.0, (0.5, 0.75))]
 
 
 def test_an_alarm_may_raise_and_its_label_is_learned():

@@ -644,7 +644,7 @@ BAD_LABELS = [
     (Absolute(), [math.nan, "a", 1.0], TypeError, r"y\[1\] must be one real number, got 'a'"),
     (Absolute(), 1.0, TypeError, "y must be a sequence, one entry a round"),
     (Absolute(), np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]), TypeError, "masked entries: fill them with NaN"),
-    (Absolute(), np.zeros((3, 1)), ValueError, r"y must have shape \(rounds,\)"),
+    (Absolute(), np.zeros((3, 2)), ValueError, r"y must have shape \(rounds,\)"),
     (LAC(), [0, None, 0.5], ValueError, r"y\[2\] must be the index of a class"),
     (LAC(), ["a", "b", "c"], TypeError, r"y\[0\] must be the index of a class.*classes="),
     (LAC(classes=["a", "b"]), ["a", "b", "c"], ValueError, r"y\[2\] must be one of the classes, got 'c'"),

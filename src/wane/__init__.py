@@ -1,19 +1,22 @@
 """Online learning that forgets gracefully."""
 
 from wane import conformal, domains, learners, panel, scores, sets, special, theory, trackers
-from wane.conformal import Horizons, OnlineConformal
+from wane.conformal import AlarmError, Horizons, IdError, OnlineConformal, UnboundedError
 from wane.journal import Journal, JournalWarning
 from wane.panel import Panel
 from wane.saving import SavedFileError, load, save
 from wane.version import __version__
 
 __all__ = [
+    "AlarmError",
     "Horizons",
+    "IdError",
     "Journal",
     "JournalWarning",
     "OnlineConformal",
     "Panel",
     "SavedFileError",
+    "UnboundedError",
     "__version__",
     "compiled",
     "conformal",

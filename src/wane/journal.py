@@ -253,6 +253,8 @@ class Journal:
             raise FileNotFoundError(
                 errno.ENOENT, "there is no journal yet, and no start= to make its object", self.path
             )
+        if not callable(start):
+            raise TypeError(f"start must be a function that makes the object, as start=lambda: ..., got {start!r}")
         self.object = start()
         if self.object.on_alarm is not None and "on_alarm" not in self._objects:
             raise ValueError("on_alarm cannot be recovered from a file: give it in objects={'on_alarm': ...} as well")

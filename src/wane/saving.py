@@ -190,8 +190,7 @@ def encode_key(key: Any) -> Any:
     >>> encode_key(("store 7", 12))
     {'tuple': ['store 7', 12]}
     """
-    if isinstance(key, np.generic) and key.dtype.kind in "biufU":
-        key = key.item()
+    key = own_kind(key)
     if isinstance(key, (float, datetime.datetime)) and key != key:
         raise ValueError(f"an id must equal itself, got {described(key)}")
     if isinstance(key, (bool, int, float, str)):
@@ -219,7 +218,16 @@ def checked_key(key: Any) -> Any:
     if type(key) is str or type(key) is int:
         return key
     encode_key(key)
-    return key.item() if isinstance(key, np.generic) else key
+    return own_kind(key)
+
+
+def own_kind(key: Any) -> Any:
+    """A scalar of numpy's as Python's own kind; anything else as it is."""
+    if isinstance(key, np.generic) and key.dtype.kind in "biufU":
+        return key.item()
+    if isinstance(key, np.datetime64) and not np.isnat(key) and key == key.astype("datetime64[us]"):
+        return key.astype("datetime64[us]").item()
+    return key
 
 
 def encode_time(time: datetime.datetime) -> dict[str, Any]:

@@ -18,8 +18,13 @@ POLICIES = ("error", "clip", "allow")
 def crew(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[str, Any]) -> tuple[Any, list[Tracker]]:
     """Alpha, or a tuple of several, and one tracker for each level (of the lower side, then of the upper side)."""
     if isinstance(tracker, str):
+        if alpha is None and "coverage" in hyperparameters:
+            hyperparameters = dict(hyperparameters)
+            wanted = hyperparameters.pop("coverage")
+            several = isinstance(wanted, Sequence) or bool(getattr(wanted, "ndim", False))
+            alpha = [round(1.0 - c, 12) for c in wanted] if several else round(1.0 - wanted, 12)
         if alpha is None:
-            raise TypeError("give alpha, the share of labels that may be missed: 0.1 covers 90 %")
+            raise TypeError("give alpha, the share of labels that may be missed: 0.1 covers 90 %; or coverage=0.9")
         levels = checked_levels(alpha)
         if score.signed:
             hyperparameters = {"domain": "real", **hyperparameters}

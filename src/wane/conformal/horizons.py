@@ -12,7 +12,7 @@ import numpy as np
 
 from wane.checks import described, whole
 from wane.conformal.online import OnlineConformal
-from wane.conformal.predictions import Alarm, IdError, Metrics, Prediction, Table, tell
+from wane.conformal.predictions import Alarm, Explanation, IdError, Metrics, Prediction, Table, tell
 from wane.conformal.replay import replay
 from wane.learners import state as plain_data
 from wane.saving import checked_key, known
@@ -36,6 +36,7 @@ class Horizons:
         alpha: as for ``OnlineConformal``.
         stride: the times between two forecasts; 1 is a rolling origin, 24 with hourly data is a forecast a day.
         on_alarm: called with an ``Alarm`` that names the step.
+        history: as for ``OnlineConformal``, for each step.
         settings: as for ``OnlineConformal``.
 
     >>> import wane
@@ -59,6 +60,7 @@ class Horizons:
         *,
         stride: int = 1,
         on_alarm: Callable[[Alarm], Any] | None = None,
+        history: int = 100,
         **settings: Any,
     ) -> None:
         """No forecast has been made: the time of the first is 0."""
@@ -71,7 +73,10 @@ class Horizons:
             raise ValueError("a tracker that has learned cannot be the pattern for all steps: make a new one")
         self.stride = whole("stride", stride, 1)
         self.time = 0  # of the next forecast
-        self._take([OnlineConformal(copy.copy(tracker), score, alpha, **settings) for _ in range(count)], on_alarm)
+        self._take(
+            [OnlineConformal(copy.copy(tracker), score, alpha, history=history, **settings) for _ in range(count)],
+            on_alarm,
+        )
 
     def _take(self, steps: list[OnlineConformal], on_alarm: Callable[[Alarm], Any] | None) -> None:
         if on_alarm is not None and not callable(on_alarm):
@@ -122,7 +127,7 @@ class Horizons:
         self._tell(alarms)
         return len(serving)
 
-    def run(self, outputs: Any, y: Any, delay: int = 0) -> list[Table]:
+    def run(self, outputs: Any, y: Any, delay: int = 0, times: Sequence[Hashable] | None = None) -> list[Table]:
         """Replay arrays, bit for bit as step by step: a table for each step ahead.
 
         Args:
@@ -131,10 +136,16 @@ class Horizons:
             y: y[tau] is the label of time tau, counted from the first row's time; NaN, and times after its end, never
                 come. The label of tau is known to forecasts made at time tau + delay and later.
             delay: in times. Labels of times before the first row's that are still unknown then are for ``update``.
+            times: keys of your own for the times, from the first row's on and as far as the forecasts reach; then
+                labels of earlier rows that are still unknown are for ``update``.
         """
         delay = whole("delay", delay, 0)
         outputs = self._rows(outputs)
         y = list(y)
+        keys = None if times is None else [checked_key(k) for k in times]
+        reach = (len(outputs) - 1) * self.stride + len(self.steps) + 1
+        if keys is not None and len(outputs) and len(keys) < reach:
+            raise ValueError(f"times must reach as far as the forecasts, {reach} of them, got {len(keys)}")
         with self._lock:
             rows, start = len(outputs), self.time
             before = copy.deepcopy(self.steps)
@@ -145,8 +156,11 @@ class Horizons:
                     wait = -(-(h + delay) // self.stride) - 1
                     due = [start + (i - wait) * self.stride + h for i in range(wait)]  # of rows before this call
                     late = [(k if k in oc._pending else None, known_at(y, k - start)) for k in due]
-                    labels = [known_at(y, int(tau) - start) for tau in about]
-                    table, heard = replay(oc, outputs[:, h - 1], labels, wait, about.tolist(), None, late)
+                    ahead = (about - start).tolist()
+                    ids = about.tolist() if keys is None else [keys[tau] for tau in ahead]
+                    labels = [known_at(y, tau) for tau in ahead]
+                    late = late if keys is None else []
+                    table, heard = replay(oc, outputs[:, h - 1], labels, wait, ids, None, late)
                     tables.append(table)
                     alarms.append(heard)
             except BaseException:
@@ -192,6 +206,14 @@ class Horizons:
             over = [oc for oc in self.steps if target in oc._closed]
             raise IdError((over or self.steps)[0]._unknown(target))
         return serving
+
+    def explain(self, target: Hashable) -> dict[int, Explanation]:
+        """What is known of the predictions about a time, by the number of steps ahead."""
+        with self._lock:
+            made = {h: oc for h, oc in enumerate(self.steps, 1) if target in oc._pending or target in oc._closed}
+            if not made:
+                raise IdError(self.steps[0]._unknown(target))
+            return {h: oc.explain(target) for h, oc in made.items()}
 
     def metrics(self) -> list[Metrics | dict[float, Metrics]]:
         """How it has gone so far, for each step ahead."""

@@ -54,7 +54,8 @@ class OnlineConformal:
         max_pending: how many predictions may wait for their label; the oldest expires when another comes.
         history: how many labelled or expired predictions are remembered, for ``explain`` and for errors.
         window: the number of labels of local coverage.
-        on_alarm: called with an ``Alarm`` when local coverage leaves its band, after the label has been learned.
+        on_alarm: called with an ``Alarm`` when local coverage leaves its band, after the label has been learned; on
+            each side at most once in ``window`` labels. A cold start is a cause of alarm: ``warm_start`` first.
         band: the lowest and highest local coverage without alarm; by default three standard deviations.
         hyperparameters: of the method, if it is given by name.
 
@@ -99,6 +100,7 @@ class OnlineConformal:
         self.monitors = [Monitor(a, window, d, *checked_band(band)) for a, d in zip(self.alphas, aging, strict=False)]
         self.predictions = 0  # made so far
         self.expired = 0  # without a label
+        self._alarmed: dict[tuple[float, str], int] = {}  # the label of the last alarm, by level and side
         self.next_id = 0  # above every number that was an id
         # Ordered: a plain dict slows down when its first entry is removed over and over.
         self._pending: OrderedDict[Hashable, tuple[Any, ...]] = OrderedDict()  # id -> number, output, u, radii, widths
@@ -137,10 +139,12 @@ class OnlineConformal:
         """Learn the label of a prediction; once for each id.
 
         Args:
-            id: of the prediction.
+            id: of the prediction, or the prediction itself.
             y: the label.
             discount: ages everything learned before, for the methods that discount; None is the method's own.
         """
+        if type(id) is Prediction:
+            id = id.id
         with self._lock:
             alarms = self._learn(id, y, self._discount(discount))
         tell(self.on_alarm, alarms)
@@ -168,6 +172,8 @@ class OnlineConformal:
         """
         from wane.conformal.replay import replay
 
+        if late is not None and not isinstance(late, dict):
+            raise TypeError(f"late must be a dict of labels by id, got {described(late)}")
         with self._lock:
             table, alarms = replay(self, outputs, y, delay, ids, discounts, list((late or {}).items()))
         tell(self.on_alarm, alarms)
@@ -246,7 +252,7 @@ class OnlineConformal:
         """Copies and pickles share nothing that changes, and are of one moment."""
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k not in ("_levels", "_lock")}
-            inside |= {"_pending": self._pending.copy(), "_closed": self._closed.copy()}
+            inside |= {"_pending": self._pending.copy(), "_closed": self._closed.copy(), "_alarmed": dict(self._alarmed)}
             return {"inside": inside | {"monitors": deepcopy(self.monitors)}, "trackers": deepcopy(self.trackers)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -299,7 +305,8 @@ class OnlineConformal:
 
     def _scored(self, id: Hashable, y: Any) -> tuple[float, float]:
         """The scores of a label, or the reason why it cannot be learned."""
-        _, output, u, _, _ = self._pending.get(id) or self._waiting(id)
+        found = self._pending.get(id) or self._waiting(id)
+        _, output, u, _, _ = found
         score = self.score
         label = score.label(y)
         if self.limits is not EVERYWHERE and not self.limits[0] <= label <= self.limits[1]:
@@ -309,6 +316,8 @@ class OnlineConformal:
         below, above = (s, 0.0) if score.sides == 1 else s
         if not (-EXTREME <= below <= EXTREME and -EXTREME <= above <= EXTREME):
             raise ValueError(f"the score must be a number within +-{EXTREME:g}, got {s!r}: measure in a larger unit")
+        if score.unsure:
+            score.compare(output, label, s, self._levels.each(found[3]))
         if below < 0.0 and not score.signed:
             raise ValueError(f"the score must be >= 0, got {s!r}: a score that may be negative needs signed=True")
         return below, above
@@ -322,7 +331,7 @@ class OnlineConformal:
         alarms = []
         for monitor, inside, width in zip(self.monitors, covered, widths, strict=True):
             if side := monitor.add(inside, width, None if d != d else d):
-                alarms.append(self._alarm(monitor, monitor.rounds - 1, side, monitor.local_coverage))
+                alarms += self._alarm(monitor, monitor.rounds - 1, id, side, monitor.local_coverage)
         said = (below,) if self.score.sides == 1 else (below, above)
         waited = self.predictions - number - 1
         self._remember(id, ("labelled", radii, said, covered, before, after, waited))
@@ -366,8 +375,13 @@ class OnlineConformal:
         if len(self._closed) > self.history:
             self._closed.popitem(last=False)
 
-    def _alarm(self, monitor: Monitor, round: int, side: float, local: float) -> Alarm:
-        return Alarm(round, monitor.alpha, "low" if side < 0 else "high", local, monitor.band)
+    def _alarm(self, monitor: Monitor, round: int, id: Hashable, side: float, local: float) -> list[Alarm]:
+        """An alarm, unless there was one on this side so recently that the windows overlap."""
+        key = (monitor.alpha, "low" if side < 0 else "high")
+        if round - self._alarmed.get(key, -monitor.window) < monitor.window:
+            return []
+        self._alarmed[key] = round
+        return [Alarm(round, id, *key, local, monitor.band)]
 
     def _metrics(self, i: int) -> Metrics:
         m, tracker = self.monitors[i], self.trackers[i]
@@ -381,5 +395,5 @@ class OnlineConformal:
             except (TypeError, ValueError) as error:
                 reason = str(error)
         seen = (m.alpha, m.rounds, m.coverage, m.window, m.local_coverage, m.worst_local_coverage, m.worst_round)
-        wide = (m.width, m.local_width, m.unbounded, m.longest_misses, m.coverage_error)
+        wide = (m.width, m.local_width, m.unbounded, m.band, m.longest_misses, m.coverage_error)
         return Metrics(*seen, *wide, bound, reason, len(self._pending), self.expired)

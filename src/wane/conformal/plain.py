@@ -36,6 +36,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
         },
         "memory": {
             **{k: getattr(oc, k) for k in MEMORY},
+            "alarmed": [[*key, round] for key, round in sorted(oc._alarmed.items())],
             "monitors": [plain_data.memory(m) for m in oc.monitors],
             "pending": [
                 [encode_key(id), number, encode_value(output), u, encode(radii), encode(widths)]
@@ -84,6 +85,7 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
     oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, **{k: decoded(v) for k, v in given.items()})
     for k in MEMORY:
         setattr(oc, k, whole(k, memory[k], 0))
+    oc._alarmed = {(float(alpha), str(side)): whole("round", at, 0) for alpha, side, at in memory["alarmed"]}
     for monitor, inside in zip(oc.monitors, memory["monitors"], strict=True):
         plain_data.restore(monitor, inside)
         if not monitor.sound():

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 UNBOUNDED = (
-    "the radius is {radii}: there are too few scores for a finite set; give past data to warm_start, or choose "
-    "on_unbounded='clip' (to the limits) or 'allow'"
+    "the radius is {radii}: there are too few scores for a finite set, or so many misses that the method's level has "
+    "left (0, 1); give past data to warm_start, take another method (aci has clip=True), or choose on_unbounded='clip' "
+    "(to the limits) or 'allow'"
 )
 
 
@@ -62,9 +63,12 @@ class Prediction:
     def __getitem__(self, alpha: float) -> Any:
         """The set of one level."""
         levels = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
-        if alpha not in levels:
-            raise KeyError(f"no level {alpha!r}: there are {levels}")
-        return self.sets[levels.index(alpha)]
+        for level, made in zip(levels, self.sets, strict=True):
+            if math.isclose(level, alpha, rel_tol=1e-9):
+                return made
+        raise KeyError(f"no level {alpha!r}: there are {levels}")
+
+    __iter__ = None  # else Python would try p[0], p[1], ...
 
     def __contains__(self, y: Any) -> bool:
         """Whether the label is inside; sets are closed."""
@@ -151,8 +155,9 @@ class Metrics:
 
     ``coverage`` counts radius > score. ``local_`` is over the last ``window`` labels, ``worst_local_coverage`` the
     smallest over full windows, which ended with label number ``worst_round``. ``width`` is the mean of the finite ones,
-    ``unbounded`` counts the others. ``coverage_error`` is the (discounted) sum of miss - alpha, and ``coverage_bound``
-    what the paper's lemmas allow it, or None where they do not apply, for the reason in ``no_bound``.
+    ``unbounded`` counts the others. Local coverage outside of ``band`` is an alarm. ``coverage_error`` is the
+    (discounted) sum of miss - alpha, and ``coverage_bound`` what the paper's lemmas allow it, or None where they do not
+    apply, for the reason in ``no_bound``.
     """
 
     alpha: float
@@ -165,6 +170,7 @@ class Metrics:
     width: float
     local_width: float
     unbounded: int
+    band: tuple[float, float]
     longest_misses: int
     coverage_error: float
     coverage_bound: float | None
@@ -175,9 +181,13 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Alarm:
-    """Local coverage has left its band after label number ``round``: below it ("low") or above it ("high")."""
+    """Local coverage has left its band: below it ("low") or above it ("high").
+
+    ``round`` is the number of the label that led to it, ``id`` the prediction that it belongs to.
+    """
 
     round: int
+    id: Hashable
     alpha: float
     side: str
     local_coverage: float
@@ -197,14 +207,14 @@ def tell(on_alarm: Callable[[Alarm], Any] | None, alarms: list[Alarm]) -> None:
         raise AlarmError(f"on_alarm has failed: {failed!r}; the label was learned") from failed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """A replay, one row a round: ids, bounds, radii, widths, scores, and whether each label was covered.
 
     With several levels the arrays of bounds, radii, widths and ``covered`` have a column for each, in the order of
     alpha. A score with two sides gives ``radius`` and ``score`` a last axis (lower, upper). ``covered`` is 1, 0, or NaN
     where there is no label; it judges every label given, those that were not revealed in time to learn from too.
-    ``lower`` and ``upper`` are None for sets of labels.
+    ``lower`` and ``upper`` are None where sets are not intervals; ``members`` tells the labels in each set.
     """
 
     alpha: Any
@@ -215,6 +225,23 @@ class Table:
     width: np.ndarray
     score: np.ndarray
     covered: np.ndarray
+    inside: Callable[[], list[np.ndarray]] | None = None
+
+    def __len__(self) -> int:
+        """How many rounds."""
+        return len(self.covered)
+
+    def __repr__(self) -> str:
+        """The number of rounds and the coverage."""
+        return f"Table({len(self)} rounds, alpha={self.alpha!r}, coverage={self.coverage!r})"
+
+    @property
+    def members(self) -> np.ndarray | None:
+        """For sets of labels: whether each class is in the set, (rounds, classes), or (rounds, levels, classes)."""
+        if self.inside is None:
+            return None
+        made = self.inside()
+        return np.stack(made, axis=1) if isinstance(self.alpha, tuple) else made[0]
 
     @property
     def coverage(self) -> Any:

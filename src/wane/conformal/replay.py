@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wane.conformal.online import OnlineConformal
 
 INFINITY = math.inf
+CHECKED = 100  # labels of a replay with which the two functions of a user's score are compared
 BEFORE = 1 << 62  # where the uniforms of warm_start begin: predictions never get there
 
 
@@ -28,6 +29,7 @@ def replay(
 ) -> tuple[Table, list[Alarm]]:
     """The table, and the alarms to give; the lock is held. Nothing changes before all that can fail is done."""
     score, levels, width = oc.score, oc._levels, len(oc._levels.trackers)
+    refuse_misaligned(outputs, y)
     outputs = score.outputs(outputs)
     rounds = score.rows(outputs)
     delay = whole("delay", delay, 0)
@@ -63,6 +65,7 @@ def replay(
         radii[i], old_widths[i] = oc._pending[old[i]][3:]
 
     things = (*levels.trackers, *oc.monitors)
+    alarmed = dict(oc._alarmed)
     before = [state.snapshot(thing) for thing in things]
     try:
         rolling = (floors, below, above, arrivals, d, radii, own, played)
@@ -77,8 +80,13 @@ def replay(
         widths = [score.width(outputs, r, u, oc.limits) for r in by_level]
         bounds = [score.bounds(outputs, r, oc.limits) for r in by_level]
         covered = [inside(oc, i, below, above, radii) for i in range(len(oc.alphas))]
-        alarms = watch(oc, rows, d, covered, [np.concatenate([old_widths[:, i], w]) for i, w in enumerate(widths)])
+        if score.unsure:
+            for t in np.flatnonzero(known)[:CHECKED].tolist():
+                score.compare(outputs[t], labels[t], float(below[n + t]), tuple(float(r[t]) for r in by_level))
+        every = [np.concatenate([old_widths[:, i], w]) for i, w in enumerate(widths)]
+        alarms = watch(oc, lambda row: plain(old[row] if row < n else names[row - n]), rows, d, covered, every)
     except BaseException:
+        oc._alarmed = alarmed
         for thing, taken in zip(things, before, strict=True):
             state.put_back(thing, taken)
         raise
@@ -98,6 +106,7 @@ def replay(
         together(widths, several),
         scores,
         together(judged, several),
+        (lambda: [score.members(outputs, r, u) for r in by_level]) if score.finite else None,  # type: ignore[attr-defined]
     )
     return table, alarms
 
@@ -169,7 +178,10 @@ def late_scores(
 ) -> tuple[list[Hashable | None], np.ndarray, np.ndarray]:
     """The waiting predictions whose labels are given, and their scores; NaN where no label comes."""
     if len(late) > delay:
-        raise ValueError(f"late may hold one label for each of the first delay = {delay} rounds, got {len(late)}")
+        raise ValueError(
+            f"late may hold one label for each of the first delay = {delay} rounds, got {len(late)}: give those of "
+            "the last predictions, pending()[-delay:], as others wait for labels that never came"
+        )
     scores = []
     waiting = OrderedDict.fromkeys(oc._pending)
     for i, (key, y) in enumerate(late):
@@ -192,7 +204,9 @@ def late_scores(
     return [key for key, _ in late], both[:, 0].copy(), both[:, 1].copy()
 
 
-def watch(oc: OnlineConformal, rows: np.ndarray, d: np.ndarray, covered: list[Any], widths: list[Any]) -> list[Alarm]:
+def watch(
+    oc: OnlineConformal, id_of: Callable[[int], Any], rows: Any, d: Any, covered: Any, widths: Any
+) -> list[Alarm]:
     """Tell the monitors, in the order in which the labels came."""
     found = []
     for i, monitor in enumerate(oc.monitors):
@@ -200,7 +214,8 @@ def watch(oc: OnlineConformal, rows: np.ndarray, d: np.ndarray, covered: list[An
         kept = np.where(np.isnan(d[rows]), monitor.discount, d[rows])
         alarms, local = monitor.run(covered[i][rows], widths[i][rows], kept)
         for t in np.flatnonzero(alarms):
-            found.append((t, i, oc._alarm(monitor, first + int(t), float(alarms[t]), float(local[t]))))
+            heard = oc._alarm(monitor, first + int(t), id_of(int(rows[t])), float(alarms[t]), float(local[t]))
+            found += [(t, i, alarm) for alarm in heard]
     return [alarm for _, _, alarm in sorted(found, key=lambda a: a[:2])]
 
 
@@ -258,6 +273,13 @@ def book(oc, outputs, names, old, moments, rows, u, radii, own, below, above, co
         oc.next_id = following(key, oc.next_id)
 
 
+def refuse_misaligned(outputs: Any, y: Any) -> None:
+    """Rows meet labels by position: an error where both have an index, as in pandas, and these differ."""
+    one, other = getattr(outputs, "index", None), getattr(y, "index", None)
+    if one is not None and hasattr(one, "equals") and hasattr(other, "equals") and not one.equals(other):
+        raise ValueError("outputs and y have different indexes, and rows meet labels by position: align them first")
+
+
 def tail(values: Any, last: int) -> list[Any]:
     """The last ones as a list, also where ``last`` is 0."""
     values = values[max(0, len(values) - last) :]
@@ -271,6 +293,7 @@ def plain(key: Any) -> Any:
 
 def past_scores(oc: OnlineConformal, outputs: Any, y: Any) -> list[np.ndarray]:
     """The scores of labelled rounds of the past, for each side."""
+    refuse_misaligned(outputs, y)
     outputs = oc.score.outputs(outputs)
     labels, known = oc.score.labels(y, oc.score.rows(outputs))
     u = uniforms(oc.score.seed, BEFORE, len(known)) if oc.score.randomised else None  # type: ignore[attr-defined]

@@ -80,4 +80,6 @@ def as_score(score: Any) -> Score:
         return score
     if isinstance(score, str):
         return make(score)
-    raise TypeError(f"score must be one of wane.scores or a name of one, got {described(score)}: {', '.join(names())}")
+    hint = "; is it alpha? write alpha=..." if isinstance(score, float) else ""
+    known = ", ".join(names())
+    raise TypeError(f"score must be one of wane.scores or a name of one, got {described(score)}: {known}{hint}")

@@ -27,6 +27,7 @@ class Score(Stateful):
     sides = 1  # 2: the ends move separately: scores and radii are pairs (lower, upper)
     signed = False  # True: scores may be negative
     finite = False  # True: the set is finite whatever the radius
+    unsure = False  # True: ``compare`` checks a label, its score and its set against each other
     randomised = False  # True: score, floor, set and width need a uniform u in [0, 1), one a round
 
     def __init__(self) -> None:
@@ -60,6 +61,9 @@ class Score(Stateful):
         """How wrong the output was for the label; rows of unknown labels get any number."""
         raise NotImplementedError(f"{type(self).__name__} must define score")
 
+    def compare(self, output: Any, y: Any, s: float, radii: tuple[float, ...]) -> None:
+        """Warn if a label, its score and its sets contradict each other; asked where ``unsure``."""
+
     def floor(self, output: Any, u: Any = None) -> Any:
         """The smallest radius whose set is not empty; -inf where empty sets do not occur or are welcome."""
         raise NotImplementedError(f"{type(self).__name__} must define floor")
@@ -89,14 +93,14 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def missing(y: Any) -> bool:
-    """Whether a label is None or NaN.
+    """Whether a label is None, NaN, or the NA of pandas.
 
     >>> missing(None), missing(float("nan")), missing(np.float32("nan")), missing("nan")
     (True, True, True, False)
     """
     if getattr(y, "ndim", None) == 0:
         y = y.item()  # a scalar of numpy's
-    return y is None or (isinstance(y, float) and y != y)
+    return y is None or (isinstance(y, float) and y != y) or type(y).__name__ == "NAType"
 
 
 def present(name: str, y: Any) -> Any:
@@ -106,13 +110,24 @@ def present(name: str, y: Any) -> Any:
     return y
 
 
+def single(value: Any) -> Any:
+    """The number in an array of one, which is what models give for one row; anything else as it is.
+
+    >>> single(np.array([2.5]))
+    2.5
+    """
+    if getattr(value, "ndim", 0) > 0 and getattr(value, "size", 0) == 1:
+        return np.asarray(value).reshape(-1)[0].item()
+    return value
+
+
 def moderate(name: str, value: Any) -> float:
     """A float of at most 1e150, so that differences and their squares are finite.
 
     >>> moderate("output", np.float32(1.5))
     1.5
     """
-    x = scalar(name, value)
+    x = scalar(name, single(value))
     if not -EXTREME <= x <= EXTREME:
         raise ValueError(
             f"{name} must be finite, of at most {EXTREME:g}, got {value!r}: clean it or measure in a larger unit"
@@ -137,6 +152,8 @@ def table(name: str, values: Any, check: Callable[[str, Any], Any], entries: int
         raise
     if array.shape in ((0,), (0, entries)):
         return array.reshape(0) if entries is None else array.reshape(0, entries)
+    if entries is None and array.ndim == 2 and array.shape[1] == 1:
+        return np.ascontiguousarray(array[:, 0])  # one column, which is what models may give
     wanted = "(rounds,)" if entries is None else f"(rounds, {entries or 'entries'})"
     if array.ndim != (1 if entries is None else 2) or (entries and array.shape[1] != entries):
         raise ValueError(f"{name} must have shape {wanted}, one row a round, got {array.shape}")

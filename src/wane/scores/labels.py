@@ -44,7 +44,8 @@ class LabelScore(Score):
 
     def checked(self, name: str, value: Any) -> np.ndarray:
         """Probabilities, under the name that an error gives them."""
-        p = real_array(name, value)
+        p = real_array(name, in_order(name, value, self.classes, "index"))
+        p = p[0] if p.ndim == 2 and len(p) == 1 else p  # one row, which is what models give
         wanted = "at least 2" if self.classes is None else str(len(self.classes))
         if p.ndim != 1 or (len(p) < 2 if self.classes is None else len(p) != len(self.classes)):
             raise ValueError(f"{name} must hold {wanted} probabilities, one for each class, got shape {p.shape}")
@@ -57,6 +58,7 @@ class LabelScore(Score):
 
     def outputs(self, values: Any) -> np.ndarray:
         """Probabilities (T, K)."""
+        values = in_order("outputs", values, self.classes, "columns")
         p = table("outputs", values, self.checked, entries=len(self.index))
         shares = p.size == 0 or (p.shape[1] >= 2 and p.min() >= 0.0 and p.max() <= 1.0 + SLACK)
         if not (shares and (abs(p.sum(axis=1) - 1.0) <= SLACK).all()):
@@ -132,11 +134,15 @@ class LabelScore(Score):
     def width(self, outputs: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> np.ndarray:
         """The number of labels in each set."""
         unlimited("sets of labels", limits)
+        return self.members(outputs, radius, u).sum(axis=1).astype(float)
+
+    def members(self, outputs: Any, radius: Any, u: Any = None) -> np.ndarray:
+        """Whether each class is in the set of each round: (rounds, classes)."""
         u = self.uniform(outputs, u)
-        sizes = np.empty(len(outputs))
+        inside = np.empty(outputs.shape, dtype=bool)
         for b in blocks(outputs):
-            sizes[b] = (self.every(outputs[b], u[b]) <= radius[b, None]).sum(axis=1)
-        return sizes
+            inside[b] = self.every(outputs[b], u[b]) <= radius[b, None]
+        return inside
 
     def uniform(self, output: np.ndarray, u: Any) -> Any:
         """The uniform of each round; 0 for a score that is not randomised."""
@@ -264,6 +270,21 @@ class RAPS(APS):
         1.134
         """
         return float(1.0 + self.penalty * self.growth(classes, classes))
+
+
+def in_order(name: str, values: Any, classes: Any, axis: str) -> Any:
+    """Probabilities of a data frame, or of a series of one row, in the order of the classes if it names them."""
+    named = getattr(values, axis, None)
+    if classes is None or named is None or not hasattr(values, "reindex"):
+        return values
+    given = list(named)
+    if given == list(classes) or given == list(range(len(classes))):
+        return values
+    if sorted(map(repr, given)) == sorted(map(repr, classes)):
+        return values[list(classes)]
+    raise ValueError(
+        f"{name} has the {axis} {given}, and the classes are {list(classes)}: rename them, or give an array"
+    )
 
 
 def uniforms(seed: int, start: int, count: int) -> np.ndarray:

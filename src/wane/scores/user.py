@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from wane.checks import INFINITY, described, number, scalar
 from wane.scores.base import EVERYWHERE, Score, missing, one_each, present, sequence, unlimited
 from wane.scores.intervals import clipped
 from wane.sets import Interval, PredictionSet, UserSet
+
+NEAR = 1e-9  # relative: a score that is so near to the radius may be on either side, by rounding
 
 
 class Rows(list):
@@ -28,9 +31,10 @@ class UserScore(Score):
             answers ``y in ...``, such as a Python set; a list could mean either and is refused.
         signed: whether scores may be negative.
 
-    >>> ratio = UserScore(lambda m, y: max(y / m, m / y), lambda m, r: (m / r, m * r) if r > 0.0 else set())
-    >>> ratio.score(2.0, 8.0), ratio.set(2.0, 4.0)
-    (4.0, Interval(lower=0.5, upper=8.0))
+    >>> import math
+    >>> ratio = UserScore(lambda m, y: abs(math.log(y / m)), lambda m, r: (m / math.exp(r), m * math.exp(r)))
+    >>> ratio.score(2.0, 2.0), ratio.set(2.0, 0.0)
+    (0.0, Interval(lower=2.0, upper=2.0))
     """
 
     parameters = ("score_function", "set_function", "signed")
@@ -43,6 +47,7 @@ class UserScore(Score):
         self.score_function = score_function
         self.set_function = set_function
         self.signed = bool(signed)
+        self.unsure = True
 
     def output(self, value: Any) -> Any:
         """The object itself, arrays copied."""
@@ -86,6 +91,18 @@ class UserScore(Score):
             raise ValueError(f"{name} must be >= 0, got {s!r}: signed scores need signed=True")
         return s
 
+    def compare(self, output: Any, y: Any, s: float, radii: tuple[float, ...]) -> None:
+        """Warn once if the functions do not belong together: y in the set, and a score beyond the radius, or not."""
+        for radius in radii:
+            if abs(s - radius) > NEAR * abs(radius) and (y in self.set(output, radius)) != (s <= radius):
+                self.unsure = False
+                warnings.warn(
+                    f"score_function and set_function disagree: y = {y!r} has the score {s:.6g} and is "
+                    f"{'not ' if s <= radius else ''}in the set of the radius {radius:.6g}; coverage counts scores",
+                    stacklevel=2,
+                )
+                return
+
     def floor(self, output: Any, u: Any = None) -> Any:
         """-inf: what the functions make of a small radius is theirs."""
         return np.full(len(output), -INFINITY) if isinstance(output, Rows) else -INFINITY
@@ -97,6 +114,8 @@ class UserScore(Score):
             lower, upper = scalar("the lower end of your set", given[0]), scalar("the upper end of your set", given[1])
             if lower != lower or upper != upper:
                 raise ValueError(f"set_function(output, {radius!r}) must give two ends, got {given!r}")
+            if lower > upper:
+                return Interval(INFINITY, -INFINITY)  # empty, as the other scores write it
             return Interval(clipped(lower, *limits), clipped(upper, *limits))
         if isinstance(given, (tuple, list, np.ndarray)) or not hasattr(given, "__contains__"):
             raise TypeError(
@@ -105,6 +124,13 @@ class UserScore(Score):
             )
         unlimited("containers", limits)
         return given if isinstance(given, PredictionSet) else UserSet(given)
+
+    def bounds(self, outputs: Any, radius: Any, limits: tuple[float, float] = EVERYWHERE) -> Any:
+        """The ends of every set, or None if not all of them are intervals."""
+        sets = [self.set(m, r, None, limits) for m, r in zip(outputs, radius.tolist(), strict=True)]
+        if not sets or not all(isinstance(s, Interval) for s in sets):
+            return None
+        return np.array([s.lower for s in sets], dtype=float), np.array([s.upper for s in sets], dtype=float)
 
     def width(self, outputs: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> np.ndarray:
         """The widths of the sets, one by one."""
