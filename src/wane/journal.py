@@ -45,6 +45,7 @@ else:
     import fcntl
 
 CALLS = ("predict", "update", "expire")
+ANYWHERE = re.compile(rb"(?=\d{1,10} [0-9a-f]{8} )")  # where a record could begin, also within other digits
 RECORD = re.compile(rb"(\d{1,10}) ([0-9a-f]{8}) ")  # of what follows: the length and the CRC-32
 
 
@@ -354,7 +355,7 @@ def records_of(raw: bytes, path: str) -> tuple[list[tuple[int, list[Any]]], int]
             raise SavedFileError(f"{path!r} is corrupted: call {int(number)} follows call {records[-1][0]}")
         records.append((int(number), loads(text)))
         position = raw.index(b"\n", position) + 1
-    for head in RECORD.finditer(raw, position + 1):
+    for head in ANYWHERE.finditer(raw, position + 1):
         if body_at(raw, head.start()) is not None:
             raise SavedFileError(
                 f"{path!r} is corrupted: the record at byte {position} is damaged, and whole ones follow; nothing was "

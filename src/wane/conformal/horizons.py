@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -134,7 +135,8 @@ class Horizons:
             outputs: row i is the forecast made at time i * stride for the next H times: shape (rows, H), or
                 (rows, H, ...) where the score needs more than a number.
             y: y[tau] is the label of time tau, counted from the first row's time; NaN, and times after its end, never
-                come. The label of tau is known to forecasts made at time tau + delay and later.
+                come. The label of tau is known to forecasts made at time tau + delay and later, also to the one that
+                would come after the last row.
             delay: in times. Labels of times before the first row's that are still unknown then are for ``update``.
             times: keys of your own for the times, from the first row's on and as far as the forecasts reach; then
                 labels of earlier rows that are still unknown are for ``update``.
@@ -152,6 +154,9 @@ class Horizons:
             try:
                 tables, alarms = [], []
                 for h, oc in enumerate(self.steps, 1):
+                    now = start if keys is None else keys[0] if keys else None
+                    known_now = not delay and now in oc._pending and bool(oc.score.labels(y[:1], len(y[:1]))[1].any())
+                    heard_now = oc._learn(now, y[0], math.nan) if known_now else []
                     about = start + np.arange(rows) * self.stride + h
                     wait = -(-(h + delay) // self.stride) - 1
                     due = [start + (i - wait) * self.stride + h for i in range(wait)]  # of rows before this call
@@ -162,7 +167,7 @@ class Horizons:
                     late = late if keys is None else []
                     table, heard = replay(oc, outputs[:, h - 1], labels, wait, ids, None, late)
                     tables.append(table)
-                    alarms.append(heard)
+                    alarms.append(heard_now + heard)
             except BaseException:
                 self.steps = before
                 raise
@@ -176,8 +181,13 @@ class Horizons:
             outputs = self._rows(outputs)
             times = [i * self.stride for i in range(len(outputs))]
             y = list(y)
-            for h, oc in enumerate(self.steps, 1):
-                oc.warm_start(outputs[:, h - 1], [known_at(y, t + h) for t in times])
+            before = copy.deepcopy(self.steps)
+            try:
+                for h, oc in enumerate(self.steps, 1):
+                    oc.warm_start(outputs[:, h - 1], [known_at(y, t + h) for t in times])
+            except BaseException:
+                self.steps = before
+                raise
 
     def _rows(self, outputs: Any) -> np.ndarray:
         outputs = outputs if isinstance(outputs, np.ndarray) else np.asarray(outputs)

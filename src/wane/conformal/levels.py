@@ -100,7 +100,11 @@ class Levels:
         self.radii: Any = np.empty((1, len(trackers))).data
         self.own: Any = np.empty((1, len(trackers))).data
         self.alone = len(trackers) == 1
-        self.fragile = len(trackers) > 1 and not all(t.atomic() for t in trackers)
+        # One of ours learns all of a score or nothing; several, or one of a user's, may fail half-way.
+        ours = self.alone and type(trackers[0]).__module__.startswith("wane.")
+            "wane."
+        )  # learns all of a score or nothing
+        self.fragile = not ours and not all(t.atomic() for t in trackers)
 
     def predict(self, floor: float) -> tuple[float, ...]:
         """The radii to play in the next round, a column each."""
@@ -160,12 +164,13 @@ class Levels:
         before = [state.snapshot(t) for t in self.trackers] if self.fragile else None
         try:
             self._learn(lower, upper, self.radii, 0, discount)
+            after = self.own_radii()
         except BaseException:
             if before is not None:
                 for tracker, taken in zip(self.trackers, before, strict=True):
                     state.put_back(tracker, taken)
             raise
-        return self.covered(lower, upper, radii), own, self.own_radii()
+        return self.covered(lower, upper, radii), own, after
 
     def warm_start(self, scores: list[Any]) -> None:
         """Learn scores of the past, an array for each side; all trackers or none."""

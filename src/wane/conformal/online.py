@@ -10,7 +10,7 @@ from copy import deepcopy
 from typing import Any
 
 from wane.checks import EXTREME, described, discount_factor, whole
-from wane.conformal.crew import checked_band, crew, interval_limits, policy
+from wane.conformal.crew import bound_of, checked_band, crew, interval_limits, policy
 from wane.conformal.levels import arranged
 from wane.conformal.monitor import Monitor
 from wane.conformal.predictions import (
@@ -143,11 +143,12 @@ class OnlineConformal:
             y: the label.
             discount: ages everything learned before, for the methods that discount; None is the method's own.
         """
-        if type(id) is Prediction:
-            id = id.id
+        if type(id) is not int:
+            id = checked_key(id.id if isinstance(id, Prediction) else id)
         with self._lock:
-            alarms = self._learn(id, y, self._discount(discount))
-        tell(self.on_alarm, alarms)
+            alarms = self._learn(id, y, math.nan if discount is None else self._discount(discount))
+        if alarms:
+            tell(self.on_alarm, alarms)
 
     def run(
         self,
@@ -167,7 +168,7 @@ class OnlineConformal:
             delay: the label of round t is revealed after the prediction of round t + delay. The last ``delay``
                 predictions wait: update them by id, or give their labels to the next ``run`` as ``late``.
             ids: keys of your own, one a round.
-            discounts: None, one number, one a label, or a function of the number of labels so far.
+            discounts: None, one number, one for each label of ``y``, or a function of the number of labels so far.
             late: labels of waiting predictions by id, at most ``delay``; the i-th is revealed after round i.
         """
         from wane.conformal.replay import replay
@@ -202,6 +203,7 @@ class OnlineConformal:
             raise TypeError("give the id of a prediction, or older_than: how many later predictions make one too old")
         with self._lock:
             if id is not None:
+                id = checked_key(id)
                 self._waiting(id)
                 gone = [id]
             else:
@@ -252,7 +254,7 @@ class OnlineConformal:
         """Copies and pickles share nothing that changes, and are of one moment."""
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k not in ("_levels", "_lock")}
-            inside |= {"_pending": self._pending.copy(), "_closed": self._closed.copy(), "_alarmed": dict(self._alarmed)}
+            inside |= {k: inside[k].copy() for k in ("_pending", "_closed", "_alarmed")}
             return {"inside": inside | {"monitors": deepcopy(self.monitors)}, "trackers": deepcopy(self.trackers)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -296,7 +298,7 @@ class OnlineConformal:
             self._close(next(iter(self._pending)), "expired")
         self._pending[id] = (self.predictions, output, u, radii, widths)
         self.predictions += 1
-        self.next_id = following(id, self.next_id)
+        self.next_id = id + 1 if id == self.next_id else following(id, self.next_id)
         return self._given(id, each, sets)
 
     def _given(self, id: Hashable | None, each: tuple[Any, ...], sets: tuple[Any, ...]) -> Prediction:
@@ -328,9 +330,10 @@ class OnlineConformal:
         number, _, _, radii, widths = self._pending[id]
         covered, before, after = self._levels.update(below, above, radii, d)
         del self._pending[id]
-        alarms = []
-        for monitor, inside, width in zip(self.monitors, covered, widths, strict=True):
-            if side := monitor.add(inside, width, None if d != d else d):
+        alarms: list[Alarm] = []
+        rate = None if d != d else d
+        for i, monitor in enumerate(self.monitors):
+            if side := monitor.add(covered[i], widths[i], rate):
                 alarms += self._alarm(monitor, monitor.rounds - 1, id, side, monitor.local_coverage)
         said = (below,) if self.score.sides == 1 else (below, above)
         waited = self.predictions - number - 1
@@ -354,7 +357,9 @@ class OnlineConformal:
             return (
                 f"prediction {id!r} has expired: it was given up, or more than {self.max_pending} (max_pending) waited"
             )
-        over = f", or it was over long ago: history keeps {self.history}" if id in range(self.next_id) else ""
+        old = isinstance(id, int) and 0 <= id < self.next_id
+        over = f", or it was over long ago: history keeps {self.history}" if old else ""
+        )
         return f"no prediction has the id {id!r}{over}: take it from predict(...).id, and check its type"
 
     def _discount(self, discount: Any) -> float:
@@ -385,15 +390,9 @@ class OnlineConformal:
 
     def _metrics(self, i: int) -> Metrics:
         m, tracker = self.monitors[i], self.trackers[i]
-        bound: float | None = None
-        reason: str | None = "the lemmas are about one tracker a level"
-        if self.score.sides == 1:
-            try:
-                bound, reason = tracker.coverage_bound(), None  # type: ignore[attr-defined]
-            except AttributeError:
-                reason = f"the lemmas are about magl-d and magl, not {type(tracker).__name__}"
-            except (TypeError, ValueError) as error:
-                reason = str(error)
+        bound, reason = (
+            (None, "the lemmas are about one tracker a level") if self.score.sides == 2 else bound_of(tracker)
+        )
         seen = (m.alpha, m.rounds, m.coverage, m.window, m.local_coverage, m.worst_local_coverage, m.worst_round)
         wide = (m.width, m.local_width, m.unbounded, m.band, m.longest_misses, m.coverage_error)
         return Metrics(*seen, *wide, bound, reason, len(self._pending), self.expired)

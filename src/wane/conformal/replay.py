@@ -58,6 +58,8 @@ def replay(
         discount_factors(d[rows], len(rows))
     elif discounts is not None:
         d[n:] = discount_factors(discounts, rounds)
+        if np.ndim(discounts) == 0:
+            d[:n] = discount_factors(discounts, n)
     floors = np.array(np.broadcast_to(np.asarray(score.floor(outputs, u), dtype=float), (rounds,)))
     radii, own, played = np.empty((n + rounds, width)), np.empty((n + rounds + 1, width)), np.zeros(1)
     old_widths = np.zeros((n, len(oc.alphas)))
@@ -80,9 +82,8 @@ def replay(
         widths = [score.width(outputs, r, u, oc.limits) for r in by_level]
         bounds = [score.bounds(outputs, r, oc.limits) for r in by_level]
         covered = [inside(oc, i, below, above, radii) for i in range(len(oc.alphas))]
-        if score.unsure:
-            for t in np.flatnonzero(known)[:CHECKED].tolist():
-                score.compare(outputs[t], labels[t], float(below[n + t]), tuple(float(r[t]) for r in by_level))
+        for t in np.flatnonzero(known)[:CHECKED].tolist() if score.unsure else ():
+            score.compare(outputs[t], labels[t], float(below[n + t]), tuple(float(r[t]) for r in by_level))
         every = [np.concatenate([old_widths[:, i], w]) for i, w in enumerate(widths)]
         alarms = watch(oc, lambda row: plain(old[row] if row < n else names[row - n]), rows, d, covered, every)
     except BaseException:

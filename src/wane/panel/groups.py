@@ -28,7 +28,7 @@ class Groups:
     ...     p = groups.predict(["shop"], [0.0], ["weekend" if weekend else "weekday"])
     ...     groups.update(["shop"], [9.0 if weekend else 1.0])
     >>> [groups.predict(["shop"], [0.0], [g]).radius.round(1).item() for g in ("weekday", "weekend")]
-    [1.1, 9.1]
+    [1.0, 9.3]
     """
 
     def __init__(self, method: str, alpha: Any = 0.1, score: Any = "absolute", **settings: Any) -> None:

@@ -28,7 +28,9 @@ class Score(Stateful):
     signed = False  # True: scores may be negative
     finite = False  # True: the set is finite whatever the radius
     unsure = False  # True: ``compare`` checks a label, its score and its set against each other
-    randomised = False  # True: score, floor, set and width need a uniform u in [0, 1), one a round
+    randomised = (
+        False  # True: score, floor, set and width need a uniform u in [0, 1), one a round, from the attribute ``seed``
+    )
 
     def __init__(self) -> None:
         """Most scores have nothing to set."""
@@ -100,7 +102,7 @@ def missing(y: Any) -> bool:
     """
     if getattr(y, "ndim", None) == 0:
         y = y.item()  # a scalar of numpy's
-    return y is None or (isinstance(y, float) and y != y) or type(y).__name__ == "NAType"
+    return y is None or (isinstance(y, (float, np.floating)) and bool(y != y)) or type(y).__name__ == "NAType"
 
 
 def present(name: str, y: Any) -> Any:

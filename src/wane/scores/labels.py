@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array, scalar, whole
-from wane.scores.base import EVERYWHERE, Score, each, missing, one_each, present, table, unlimited
+from wane.scores.base import EVERYWHERE, Score, each, missing, one_each, present, single, table, unlimited
 from wane.sets import LabelSet
 
 SLACK = 1e-3  # how far probabilities may be from adding up to 1: as much as rounding to half precision can cost
@@ -71,7 +71,7 @@ class LabelScore(Score):
 
     def label(self, y: Any) -> int:
         """The index of the class."""
-        return self.named("y", present("y", y))
+        return self.named("y", single(present("y", y)))
 
     def named(self, name: str, y: Any) -> int:
         """The index of the class, under the name that an error gives the label."""

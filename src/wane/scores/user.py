@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -22,7 +23,7 @@ class Rows(list):
 class UserScore(Score):
     """A score made of two functions; outputs and labels are whatever these take.
 
-    The functions are called once for each round, and must belong together: y is in the set of a radius when its score
+    The functions are called for each round, maybe more than once, and must belong together: y is in the set of a radius when its score
     is at most that radius. Functions are not plain data: to load a state give them again, by name.
 
     Args:
@@ -50,8 +51,8 @@ class UserScore(Score):
         self.unsure = True
 
     def output(self, value: Any) -> Any:
-        """The object itself, arrays copied."""
-        return value.copy() if isinstance(value, np.ndarray) else value
+        """A copy of the object; a scalar of numpy's as Python's own, as a file would give it back."""
+        return value.item() if isinstance(value, np.generic) else copy.deepcopy(value)
 
     def outputs(self, values: Any) -> Rows:
         """The objects of a sequence."""
@@ -93,7 +94,7 @@ class UserScore(Score):
 
     def compare(self, output: Any, y: Any, s: float, radii: tuple[float, ...]) -> None:
         """Warn once if the functions do not belong together: y in the set, and a score beyond the radius, or not."""
-        for radius in radii:
+        for radius in radii if self.unsure else ():
             if abs(s - radius) > NEAR * abs(radius) and (y in self.set(output, radius)) != (s <= radius):
                 self.unsure = False
                 warnings.warn(
