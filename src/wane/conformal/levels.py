@@ -102,8 +102,6 @@ class Levels:
         self.alone = len(trackers) == 1
         # One of ours learns all of a score or nothing; several, or one of a user's, may fail half-way.
         ours = self.alone and type(trackers[0]).__module__.startswith("wane.")
-            "wane."
-        )  # learns all of a score or nothing
         self.fragile = not ours and not all(t.atomic() for t in trackers)
 
     def predict(self, floor: float) -> tuple[float, ...]:

@@ -359,7 +359,6 @@ class OnlineConformal:
             )
         old = isinstance(id, int) and 0 <= id < self.next_id
         over = f", or it was over long ago: history keeps {self.history}" if old else ""
-        )
         return f"no prediction has the id {id!r}{over}: take it from predict(...).id, and check its type"
 
     def _discount(self, discount: Any) -> float:

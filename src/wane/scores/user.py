@@ -23,8 +23,8 @@ class Rows(list):
 class UserScore(Score):
     """A score made of two functions; outputs and labels are whatever these take.
 
-    The functions are called for each round, maybe more than once, and must belong together: y is in the set of a radius when its score
-    is at most that radius. Functions are not plain data: to load a state give them again, by name.
+    The functions are called for each round, maybe more than once, and must belong together: y is in the set of a radius
+    when its score is at most that radius. Functions are not plain data: to load a state give them again, by name.
 
     Args:
         score_function: of an output and a label: a finite number, >= 0 unless ``signed``.
