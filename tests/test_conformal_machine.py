@@ -175,7 +175,7 @@ class Model:
             rows.append(self.predict(output, ids[t] if ids else None))
             if t < len(late):
                 if late[t][1] is not None:
-                    self.update(*late[t])
+                    self.update(*late[t], discount)
             elif t >= delay and labels[t - delay] is not None:
                 self.update(rows[t - delay][0], labels[t - delay], discount)
         return rows

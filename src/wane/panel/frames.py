@@ -151,14 +151,21 @@ class Arrays:
         """A column as a list."""
         return self.arrays[name].tolist()
 
+    def array(self, name: str) -> np.ndarray:
+        """A column without missing values."""
+        values = self.arrays[name]
+        missing = [v is None for v in values] if values.dtype.kind == "O" else values != values
+        refuse_missing(name, int(np.sum(missing)))
+        return values
+
     def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
         """The order that brings rows into streams and each stream into time (None: they are so), starts, and ids."""
         rows = len(next(iter(self.arrays.values())))
         codes = np.zeros(rows, dtype=np.intp)
         ids: Any = np.array([0])
         if id is not None:
-            ids, codes = np.unique(self.arrays[id], return_inverse=True)
-        moments = np.arange(rows) if time is None else self.arrays[time]
+            ids, codes = np.unique(self.array(id), return_inverse=True)
+        moments = np.arange(rows) if time is None else self.array(time)
         order = np.lexsort((np.arange(rows), moments, codes))
         present, starts = stretches(codes[order])
         if time is not None and rows:
@@ -207,21 +214,29 @@ class Frame:
         """A column as a list."""
         return self.frame[name].to_list()
 
+    def array(self, name: str) -> np.ndarray:
+        """A column without missing values."""
+        refuse_missing(name, self.frame[name].null_count())
+        return self.frame[name].to_numpy()
+
     def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
         """The order that brings rows into streams and each stream into time (None: they are so), starts, and ids."""
-        nw, frame, rows = self.nw, self.frame, len(self.frame)
+        frame, rows = self.frame, len(self.frame)
         for name in [c for c in (id, time) if c is not None]:
-            if frame[name].null_count():
-                raise ValueError(f"the column {name!r} has missing values: fill them, or drop those rows")
+            refuse_missing(name, frame[name].null_count())
         changed, sorted_in_time = self.changes(frame, id, time)
         order = None
-        together = id is None or int(changed.sum()) == frame[id].n_unique() or not rows
-        if not (together and sorted_in_time):
+        if not (sorted_in_time and (id is None or self.begins(frame, changed, id).n_unique() == int(changed.sum()))):
             keys = [c for c in (id, time) if c is not None]
-            kept = frame.select(*keys).with_row_index(ROW).sort(*keys, ROW)
-            order = kept[ROW].to_numpy().astype(np.intp)
-            changed, _ = self.changes(kept, id, time)
-            frame = kept
+            frame = frame.select(*keys)
+            if all(frame[c].dtype.is_integer() or frame[c].dtype.is_temporal() for c in keys):
+                order = one_sort([frame[c].to_numpy() for c in keys])
+            if order is None:
+                frame = frame.with_row_index(ROW).sort(*keys, ROW)
+                order = frame[ROW].to_numpy().astype(np.intp)
+            else:
+                frame = frame[order]
+            changed, _ = self.changes(frame, id, time)
         if time is not None and rows:
             at = frame[time]
             refuse_duplicates(boolean(at == at.shift(1))[1:] & ~changed[1:], order, duplicates, time)
@@ -229,9 +244,14 @@ class Frame:
         starts = np.concatenate([begins, [rows]]).astype(np.intp) if rows else np.zeros(1, dtype=np.intp)
         if id is None:
             return order, starts, np.zeros(min(rows, 1), dtype=np.int64)
-        series = frame.filter(nw.new_series("changed", changed, nw.Boolean, backend=frame.implementation))[id]
+        series = self.begins(frame, changed, id)
         ids = series.to_numpy() if series.dtype.is_integer() else series.to_list()
         return order, starts, ids
+
+    def begins(self, frame: Any, changed: np.ndarray, id: str) -> Any:
+        """The ids in the rows with which streams begin."""
+        kept = self.nw.new_series("changed", changed, self.nw.Boolean, backend=frame.implementation)
+        return frame[id].filter(kept)
 
     def changes(self, frame: Any, id: str | None, time: str | None) -> tuple[np.ndarray, bool]:
         """Where a stream begins, if rows of a stream are together; and whether each is in time."""
@@ -267,6 +287,36 @@ class Frame:
         return self.nw.from_dict(made, backend=self.frame.implementation).to_native()
 
 
+def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
+    """The order by these keys, then by row, from one sort of whole numbers; None if the keys do not fit in them.
+
+    >>> one_sort([np.array([2, 1, 2]), np.array(["2024-03-01", "2024-03-02", "2024-02-28"], "M8[D]")])
+    array([1, 2, 0])
+    """
+    rows = total = len(keys[0])
+    packed = np.zeros(rows, dtype=np.int64)
+    for key in keys:
+        if key.dtype.kind not in "iumM":
+            return None
+        whole = key if key.dtype.kind in "iu" else key.astype(np.int64)
+        low, high = int(whole.min()), int(whole.max())
+        if max(abs(low), abs(high)) >= 2**62:
+            return None
+        whole = whole.astype(np.int64, copy=False) - low
+        unit = 1 if key.dtype.kind in "iu" else max(int(np.gcd.reduce(whole)), 1)  # times are often whole days
+        span = (high - low) // unit + 1
+        total *= span
+        if total >= 2**63:
+            return None
+        packed *= span
+        packed += whole if unit == 1 else whole // unit
+    packed *= rows
+    packed += np.arange(rows)
+    packed.sort()
+    packed %= rows
+    return packed.astype(np.intp, copy=False)
+
+
 def boolean(series: Any) -> np.ndarray:
     """A comparison as an array; missing, in the first row, is False."""
     return np.array(series.fill_null(False).to_numpy(), dtype=bool)
@@ -284,6 +334,12 @@ def missing_column(names: list[str], there: list[str]) -> None:
     for name in names:
         if name not in there:
             raise KeyError(f"there is no column {name!r}: there are {', '.join(map(str, there))}")
+
+
+def refuse_missing(name: str, count: int) -> None:
+    """An error about missing values in a column of ids or times."""
+    if count:
+        raise ValueError(f"the column {name!r} has {count} missing values: fill them, or drop those rows")
 
 
 def refuse_duplicates(found: np.ndarray, order: np.ndarray | None, duplicates: str, time: str) -> None:
