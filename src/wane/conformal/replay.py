@@ -244,24 +244,26 @@ def book(oc, outputs, names, old, moments, rows, u, radii, own, below, above, co
         each = tuple([float(w[t]) for w in widths])
         return first + t, oc.score.row(outputs, t), None if u is None else float(u[t]), tuple(radii[row].tolist()), each
 
-    def over(row, t):
+    def over(row, t, *parts):
         number = oc._pending[old[row]][0] if row < n else first + row - n
-        said = (float(below[row]), float(above[row]))[:sides]
-        judged = tuple([bool(c[row]) for c in covered])
-        now, after = tuple(own[n + t].tolist()), tuple(own[n + t + 1].tolist())
-        return "labelled", tuple(radii[row].tolist()), said, judged, now, after, first + int(t) - number
+        return "labelled", *map(tuple, parts), first + t - number
 
     last = oc.history  # only these need to be looked at
     expiries = zip(tail(moments_gone, last), range(len(moments_gone))[-last:] if last else (), strict=True)
-    labels = zip(tail(moments, last), tail(rows, last), strict=True)
-    events = sorted([(t, 0, i) for t, i in expiries] + [(t, 1, row) for t, row in labels])
+    at, which = (array[max(0, len(array) - last) :] for array in (moments, rows))
+    said = np.stack([below[which], above[which]][:sides], axis=1)
+    judged = np.stack([c[which] for c in covered], axis=1)
+    parts = (which, at, radii[which], said, judged, own[n + at], own[n + at + 1])
+    labels = list(zip(*[part.tolist() for part in parts], strict=True))
+    events = sorted([(t, 0, i) for t, i in expiries] + [(label[1], 1, k) for k, label in enumerate(labels)])
     closed = []
-    for t, kind, which in tail(events, last):
+    for _, kind, which in tail(events, last):
         if kind == 0:
             key, row = left[which]
             closed.append((key, ("expired", oc._pending[key][3] if row < n else tuple(radii[row].tolist()))))
         else:
-            closed.append((old[which] if which < n else names[which - n], over(which, t)))
+            row = labels[which][0]
+            closed.append((old[row] if row < n else names[row - n], over(*labels[which])))
     kept: OrderedDict[Hashable, Any] = OrderedDict()
     for key, row in left[len(moments_gone) :]:
         kept[plain(key)] = oc._pending[key] if row < n else entry(row)
