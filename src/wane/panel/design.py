@@ -44,6 +44,9 @@ class Design:
         self.auto = any(getattr(t, "waiting", 0.0) for t in trackers)
         if self.auto and not self.warm_up:
             raise ValueError("epsilon='auto' is chosen from the first labels of each stream: give warm_up, how many")
+        short = tuple(f"_{a:g}" for a in self.alphas)
+        exact = short if len(set(short)) == len(short) else tuple(f"_{a!r}" for a in self.alphas)
+        self.suffixes = exact if isinstance(self.alpha, tuple) else ("",)  # of the names of columns by level
         self.parts = 1 if self.score.outputs(self.example()).__class__ is np.ndarray else 2
 
     def example(self) -> Any:
@@ -100,6 +103,7 @@ class Design:
         radius = self.at(radii, i)
         lower, upper = self.score.bounds(outputs, radius, self.limits)
         if isinstance(self.score, OneSided):
+            lower, upper = (np.where(np.isnan(radius), math.nan, end) for end in (lower, upper))  # one does not move
             return lower, upper, self.score.width(outputs, radius, None, self.limits)
         with np.errstate(invalid="ignore", over="ignore"):
             return lower, upper, np.maximum(upper - lower, 0.0)
@@ -110,14 +114,18 @@ class Design:
         inside = below < radii[:, c]
         return inside if self.score.sides == 1 else inside & (above < radii[:, len(self.alphas) + c])
 
-    def refuse_unbounded(self, radii: np.ndarray) -> None:
-        """An error about the first infinite radius, unless it is allowed; NaN is a row without prediction."""
-        if self.on_unbounded == "error":
-            bad = np.isinf(radii).any(axis=1)
-            if bad.any():
-                t = int(np.argmax(bad))
-                what = UNBOUNDED.replace("give past data to warm_start", "give warm_up")
-                raise UnboundedError(f"row {t}: " + what.format(radii=", ".join(map(str, radii[t].tolist()))))
+    def refuse_unbounded(self, radii: np.ndarray, order: np.ndarray | None = None) -> None:
+        """An error about the first infinite radius, unless it is allowed; NaN is a row without prediction.
+
+        Row t of radii was row ``order[t]`` for the user.
+        """
+        if self.on_unbounded != "error" or not (infinite := np.isinf(radii)).any():
+            return
+        bad = np.flatnonzero(infinite.any(axis=1))
+        rows = bad if order is None else order[bad]
+        t = int(bad[np.argmin(rows)])
+        what = UNBOUNDED.replace("give past data to warm_start", "give warm_up")
+        raise UnboundedError(f"row {rows.min()}: " + what.format(radii=", ".join(map(str, radii[t].tolist()))))
 
     def state(self) -> dict[str, Any]:
         """As plain data."""

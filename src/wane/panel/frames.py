@@ -13,6 +13,8 @@ from wane.checks import described
 from wane.panel.groups import Groups
 from wane.panel.panel import Panel
 from wane.panel.replay import Played, stretches
+from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
+from wane.saving import checked_key
 
 ROW = "wane: row"  # a column of our own while rows are sorted
 
@@ -83,15 +85,24 @@ def run(
     else:
         made = panel
     design = made.design if isinstance(made, Panel) else made.parent.design
-    names: dict[tuple[str, float], str] = {}
-    for a in design.alphas:
-        end = f"_{a:g}" if isinstance(design.alpha, tuple) else ""
-        names |= {(k, a): f"{prefix}{k}{end}" for k in ("lower", "upper", "radius", "covered")}
-    if taken := sorted(set(names.values()) & set(table.columns)):
+    if taken := sorted(
+        set(columns(Played.empty(0, made if isinstance(made, Panel) else made.parent), design, prefix))
+        & set(table.columns)
+    ):
         raise ValueError(f"the frame has the columns {', '.join(taken)} already: choose another prefix")
+    if taken := [c for c in (id, by) if c in made.summary() and c not in ("id", "group")]:
+        raise ValueError(f"the summary has a column {taken[0]} of its own: rename that of the frame")
 
+    for name in [c for c in (id, time, by) if c is not None]:
+        refuse_missing(table, name)
     order, starts, ids = table.streams(id, time, duplicates)
     outputs = [table.numbers(c) for c in forecasts]
+    for name, values in zip(forecasts, outputs, strict=True):
+        if not np.isfinite(values).all():
+            t = int(np.argmin(np.isfinite(values)))
+            raise ValueError(
+                f"the column {name!r} must hold a finite forecast in every row, got {values[t]} in row {t}"
+            )
     labels = table.numbers(y)
     form: Any = outputs[0] if len(outputs) == 1 else tuple(outputs)
     if isinstance(made, Panel):
@@ -99,29 +110,28 @@ def run(
             played = made._replay(made.index.places(ids, add=True), starts, form, labels, delay, order)
     else:
         rows = np.arange(len(labels)) if order is None else order
-        parent = made.parent
-        with made._lock, parent._index_kept():
-            at, keys = parent.index.places(ids, add=True), ids.tolist() if isinstance(ids, np.ndarray) else ids
-            played = made._replay(at, starts, keys, form, labels, table.values(by), delay, rows)
+        keys = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        with made._lock, made._kept():
+            at = made.parent.index.places(ids, add=True)
+            played = made._replay(at, starts, keys, form, labels, list(map(checked_key, table.values(by))), delay, rows)
     summary = made.summary()
     if id is None:
         summary.pop("id")
-    return Result(table.extended(columns(played, design, names)), table.like(summary, id, by), made)
+    return Result(table.extended(columns(played, design, prefix)), table.like(summary, id, by), made)
 
 
-def columns(played: Played, design: Any, names: dict[Any, str]) -> dict[str, np.ndarray]:
+def columns(played: Played, design: Any, prefix: str) -> dict[str, np.ndarray]:
     """The new columns by name; ``covered`` is 1, 0 or -1 here, and two-sided radii are two columns."""
-    made = {}
+    made: dict[str, np.ndarray] = {}
     n = len(design.alphas)
-    for i, a in enumerate(design.alphas):
-        c = design.levels.columns[i]
-        made[names["lower", a]], made[names["upper", a]] = played.lower[:, i], played.upper[:, i]
-        name = names["radius", a]
+    for i, end in enumerate(design.suffixes):
+        c, name = design.levels.columns[i], f"{prefix}radius{end}"
+        made |= {f"{prefix}lower{end}": played.lower[:, i], f"{prefix}upper{end}": played.upper[:, i]}
         if design.score.sides == 1:
             made[name] = played.radii[:, c]
         else:
             made |= {f"{name}_below": played.radii[:, c], f"{name}_above": played.radii[:, n + c]}
-        made[names["covered", a]] = played.covered[:, i]
+        made[f"{prefix}covered{end}"] = played.covered[:, i]
     return made
 
 
@@ -140,6 +150,12 @@ class Arrays:
         """An error about the first column that is not there."""
         missing_column(names, self.columns)
 
+    def missing(self, name: str) -> int | None:
+        """The first row without a value, if there is one."""
+        values = self.arrays[name]
+        gone = np.array([v is None or v != v for v in values]) if values.dtype.kind == "O" else values != values
+        return int(np.argmax(gone)) if gone.any() else None
+
     def numbers(self, name: str) -> np.ndarray:
         """A column of numbers, missing ones NaN."""
         values = self.arrays[name]
@@ -154,8 +170,7 @@ class Arrays:
     def array(self, name: str) -> np.ndarray:
         """A column without missing values."""
         values = self.arrays[name]
-        missing = [v is None for v in values] if values.dtype.kind == "O" else values != values
-        refuse_missing(name, int(np.sum(missing)))
+        refuse_missing(self, name)
         return values
 
     def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
@@ -196,12 +211,23 @@ class Frame:
         try:
             self.frame = nw.from_native(frame, eager_only=True)
         except TypeError:
-            raise TypeError(f"frame must be of pandas, Polars or PyArrow, or a dict, got {described(frame)}") from None
+            raise TypeError(
+                f"frame must be of pandas, Polars or PyArrow, or a dict, got {described(frame)}: "
+                "collect() a lazy one first"
+            ) from None
         self.columns = list(self.frame.columns)
 
     def need(self, names: list[str]) -> None:
         """An error about the first column that is not there."""
         missing_column(names, self.columns)
+
+    def missing(self, name: str) -> int | None:
+        """The first row without a value, if there is one."""
+        series = self.frame[name]
+        gone = boolean(series.is_null())
+        if series.dtype.is_float():
+            gone |= boolean(series.is_nan())
+        return int(np.argmax(gone)) if gone.any() else None
 
     def numbers(self, name: str) -> np.ndarray:
         """A column of numbers, missing ones NaN."""
@@ -216,14 +242,12 @@ class Frame:
 
     def array(self, name: str) -> np.ndarray:
         """A column without missing values."""
-        refuse_missing(name, self.frame[name].null_count())
+        refuse_missing(self, name)
         return self.frame[name].to_numpy()
 
     def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
         """The order that brings rows into streams and each stream into time (None: they are so), starts, and ids."""
         frame, rows = self.frame, len(self.frame)
-        for name in [c for c in (id, time) if c is not None]:
-            refuse_missing(name, frame[name].null_count())
         changed, sorted_in_time = self.changes(frame, id, time)
         order = None
         if not (sorted_in_time and (id is None or self.begins(frame, changed, id).n_unique() == int(changed.sum()))):
@@ -238,8 +262,8 @@ class Frame:
                 frame = frame[order]
             changed, _ = self.changes(frame, id, time)
         if time is not None and rows:
-            at = frame[time]
-            refuse_duplicates(boolean(at == at.shift(1))[1:] & ~changed[1:], order, duplicates, time)
+            earlier, later = neighbours(frame[time])
+            refuse_duplicates(boolean(later == earlier) & ~changed[1:], order, duplicates, time)
         begins = np.flatnonzero(changed)
         starts = np.concatenate([begins, [rows]]).astype(np.intp) if rows else np.zeros(1, dtype=np.intp)
         if id is None:
@@ -257,11 +281,13 @@ class Frame:
         """Where a stream begins, if rows of a stream are together; and whether each is in time."""
         changed = np.zeros(len(frame), dtype=bool)
         if id is not None:
-            changed = boolean(frame[id] != frame[id].shift(1))
+            earlier, later = neighbours(frame[id])
+            changed[1:] = boolean(later != earlier)
         changed[:1] = True
         if time is None:
             return changed, True
-        return changed, not (boolean(frame[time] < frame[time].shift(1))[1:] & ~changed[1:]).any()
+        earlier, later = neighbours(frame[time])
+        return changed, not (boolean(later < earlier) & ~changed[1:]).any()
 
     def extended(self, new: dict[str, np.ndarray]) -> Any:
         """The frame, with new columns, of the kind that was given."""
@@ -287,41 +313,6 @@ class Frame:
         return self.nw.from_dict(made, backend=self.frame.implementation).to_native()
 
 
-def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
-    """The order by these keys, then by row, from one sort of whole numbers; None if the keys do not fit in them.
-
-    >>> one_sort([np.array([2, 1, 2]), np.array(["2024-03-01", "2024-03-02", "2024-02-28"], "M8[D]")])
-    array([1, 2, 0])
-    """
-    rows = total = len(keys[0])
-    packed = np.zeros(rows, dtype=np.int64)
-    for key in keys:
-        if key.dtype.kind not in "iumM":
-            return None
-        whole = key if key.dtype.kind in "iu" else key.astype(np.int64)
-        low, high = int(whole.min()), int(whole.max())
-        if max(abs(low), abs(high)) >= 2**62:
-            return None
-        whole = whole.astype(np.int64, copy=False) - low
-        unit = 1 if key.dtype.kind in "iu" else max(int(np.gcd.reduce(whole)), 1)  # times are often whole days
-        span = (high - low) // unit + 1
-        total *= span
-        if total >= 2**63:
-            return None
-        packed *= span
-        packed += whole if unit == 1 else whole // unit
-    packed *= rows
-    packed += np.arange(rows)
-    packed.sort()
-    packed %= rows
-    return packed.astype(np.intp, copy=False)
-
-
-def boolean(series: Any) -> np.ndarray:
-    """A comparison as an array; missing, in the first row, is False."""
-    return np.array(series.fill_null(False).to_numpy(), dtype=bool)
-
-
 def as_floats(name: str, values: np.ndarray) -> np.ndarray:
     """Numbers as float64."""
     if values.dtype.kind not in "fiub":
@@ -336,21 +327,10 @@ def missing_column(names: list[str], there: list[str]) -> None:
             raise KeyError(f"there is no column {name!r}: there are {', '.join(map(str, there))}")
 
 
-def refuse_missing(name: str, count: int) -> None:
-    """An error about missing values in a column of ids or times."""
-    if count:
-        raise ValueError(f"the column {name!r} has {count} missing values: fill them, or drop those rows")
-
-
-def refuse_duplicates(found: np.ndarray, order: np.ndarray | None, duplicates: str, time: str) -> None:
-    """An error about the first two rows of a stream with the same time."""
-    if duplicates == "error" and found.any():
-        t = int(np.argmax(found))
-        a, b = (t, t + 1) if order is None else (int(order[t]), int(order[t + 1]))
-        raise ValueError(
-            f"rows {a} and {b} are of one stream and have the same {time!r}: drop one, or take duplicates='keep' to "
-            "have them in the order of the frame"
-        )
+def refuse_missing(table: Arrays | Frame, name: str) -> None:
+    """An error about the first missing value in a column of ids, times or groups."""
+    if (row := table.missing(name)) is not None:
+        raise ValueError(f"the column {name!r} has no value in row {row}: fill missing values, or drop those rows")
 
 
 def renamed(name: str, id: str | None, by: str | None) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from wane.checks import described
 from wane.learners import state as plain_data
 from wane.panel.panel import Intervals, Panel
 from wane.panel.replay import Played, Rows, replay, stretches
-from wane.saving import decode_key, encode_key, known
+from wane.saving import checked_key, decode_key, encode_key, known
 
 
 @known
@@ -33,8 +35,8 @@ class Groups:
 
     def __init__(self, method: str, alpha: Any = 0.1, score: Any = "absolute", **settings: Any) -> None:
         """No stream, no group."""
-        self.parent = Panel(method, alpha, score, **settings)
         self.children = Panel(method, alpha, score, **settings)
+        self.parent = Panel(method, alpha, score, **{**settings, "on_unbounded": "allow"})  # nobody sees its intervals
         self._last: dict[Any, Any] = {}  # the group of the last prediction of each stream
         self._lock = threading.RLock()
 
@@ -46,51 +48,66 @@ class Groups:
         """One interval for each of these streams, from the trackers of the group that it is in now."""
         with self._lock:
             keys = pairs(ids, groups)
-            self.parent.predict(ids, outputs)
-            places = self.parent.index.places(ids)
-            for key, place in zip(keys, places.tolist(), strict=True):
-                self._adopt(key, place)
-            made = self.children.predict(keys, outputs)
-            self.children.seen[self.children.index.places(keys)] = self.parent.seen[places]
+            parent, children = self.parent, self.children
+            with parent._index_kept(), children._index_kept():
+                places = parent.index.places(ids, add=True)
+                parent._refuse_repeated(places)
+                parent._make_room()
+                for key, place in zip(keys, places.tolist(), strict=True):
+                    self._adopt(key, place)
+                made = children.predict(keys, outputs)  # all that can fail
+            parent.predict(ids, outputs)
+            children.seen[children.index.places(keys)] = parent.seen[places]
             self._last.update(keys)
             return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
 
     def update(self, ids: Any, y: Any) -> None:
         """Learn the labels of the last predictions of these streams: their groups do, and the streams themselves."""
         with self._lock:
-            keys = [(id, self._last.get(id)) for id, _ in pairs(ids, ids)]
-            self.parent.update(ids, y)
-            self.children.update(keys, y)
+            parents = self.parent._checked(ids, y)
+            groups = self.children._checked([(id, self._last[id]) for id, _ in pairs(ids, ids)], y)
+            with self.parent._undone(parents), self.children._undone(groups):
+                self.parent._learn(parents)
+                self.children._learn(groups)
 
     def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0) -> Intervals:
         """Whole histories, as ``Panel.run``, with the group of each row."""
-        rows = len(ids)
-        if len(groups) != rows:
-            raise ValueError(f"groups must be one for each of the {rows} rows, got {len(groups)}")
-        with self._lock:
-            keys = [id for id, _ in pairs(ids, groups)]
+        with self._lock, self._kept():
+            keys = pairs(ids, groups)
             places = self.parent.index.places(ids, add=True)
             order = np.argsort(places, kind="stable")
             streams, starts = stretches(places[order])
-            names = [keys[i] for i in order[starts[:-1]]] if rows else []
-            played = self._replay(streams, starts, names, outputs, y, groups, delay, order)
+            names = [keys[i][0] for i in order[starts[:-1]]]
+            played = self._replay(streams, starts, names, outputs, y, [group for _, group in keys], delay, order)
             return self.children._intervals(ids, played.radii, played.lower, played.upper)
 
-    def _replay(
-        self, places: Any, starts: Any, names: list[Any], outputs: Any, y: Any, groups: Any, delay: Any, order: Any
-    ) -> Played:
-        """Rows that ``order`` brings into streams; played in the order given."""
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """After an error everything is as before."""
         before = copy.copy(self.parent), copy.copy(self.children)
         try:
-            return self._both(places, starts, names, outputs, y, list(groups), delay, order)
+            yield
         except BaseException:
             self.parent, self.children = before
             raise
 
-    def _both(self, places, starts, names, outputs, y, groups, delay, order):
-        """First the parents, then the groups."""
+    def _replay(
+        self,
+        places: np.ndarray,
+        starts: np.ndarray,
+        names: list[Any],
+        outputs: Any,
+        y: Any,
+        groups: list[Any],
+        delay: Any,
+        order: np.ndarray,
+    ) -> Played:
+        """Rows that ``order`` brings into streams; played in the order given. First the parents, then the groups."""
         parent, children, design = self.parent, self.children, self.parent.design
-        columns = design.columns(outputs)[order]
+        columns = design.columns(outputs)
+        if len(columns) != len(order):
+            raise ValueError(f"ids must be one for each of the {len(columns)} rows, got {len(order)}")
+        columns = columns[order]
         labels, known_ones = (array[order] for array in design.labels(y, len(columns)))
         parent._make_room()
         began, lengths = parent.seen[places].copy(), np.diff(starts)
@@ -121,9 +138,8 @@ class Groups:
         form = design.form(columns[again])
         last = ends[owner[again]][bounds[:-1]] if len(again) else ends[:0]
         children._make_room()
-        played = replay(
-            children, Rows(streams, bounds, form, labels[again], known_ones[again], pos[again], last), delay
-        )
+        rows = Rows(streams, bounds, form, labels[again], known_ones[again], pos[again], last)
+        played = replay(children, rows, delay, order[again])
         back = np.empty(len(again), dtype=np.intp)
         back[order[again]] = np.arange(len(again))
         return played.at(back)
@@ -165,6 +181,10 @@ class Groups:
         """The object whose state this is."""
         if not isinstance(state, dict) or state.get("class") != plain_data.name_of(cls):
             raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
+        if state.get("format") != plain_data.FORMAT:
+            raise ValueError(
+                f"state has format {state.get('format')!r}, this version reads {plain_data.FORMAT}: upgrade wane"
+            )
         made = cls.__new__(cls)
         try:
             made.parent, made.children = (Panel.from_state_dict(state[k]) for k in ("parent", "children"))
@@ -174,10 +194,30 @@ class Groups:
         made._lock = threading.RLock()
         return made
 
+    def __copy__(self) -> Groups:
+        """A copy shares nothing that changes."""
+        with self._lock:
+            made = type(self).__new__(type(self))
+            made.parent, made.children = copy.copy(self.parent), copy.copy(self.children)
+            made._last, made._lock = dict(self._last), threading.RLock()
+            return made
+
+    def __deepcopy__(self, memo: Any) -> Groups:
+        """The same."""
+        return copy.copy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled as it is saved."""
+        return self.state_dict()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """As it was."""
+        vars(self).update(vars(type(self).from_state_dict(state)))
+
 
 def pairs(ids: Any, groups: Any) -> list[tuple[Any, Any]]:
     """Ids with their groups, numpy's scalars as Python's own."""
     plain = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in (ids, groups)]
     if len(plain[0]) != len(plain[1]):
         raise ValueError(f"groups must be one for each of the {len(plain[0])} ids, got {len(plain[1])}")
-    return list(zip(*plain, strict=True))
+    return [(id, checked_key(group)) for id, group in zip(*plain, strict=True)]

@@ -10,6 +10,7 @@ from wane.checks import described
 from wane.conformal.predictions import IdError
 from wane.saving import checked_key, decode_key, encode_key
 
+LARGEST = 2**63 - 1
 UNKNOWN = "no stream has the id {}: predict and run add streams, update does not"
 
 
@@ -38,12 +39,17 @@ class Index:
 
     def places(self, ids: Any, add: bool = False) -> np.ndarray:
         """The place of each id; unknown ones are added, or an error."""
-        array = ids if isinstance(ids, np.ndarray) else np.asarray(ids)
-        if array.dtype.kind in "iu" and array.ndim == 1:
-            return self._whole(array.astype(np.int64, copy=False), add)
-        if array.size == 0:
+        if hasattr(ids, "__array__"):
+            array = np.asarray(ids)
+            if array.dtype.kind in "iu" and array.ndim == 1:
+                return self._whole(signed(array), add)
+            ids = in_microseconds(array).tolist() if array.dtype.kind == "M" else array.tolist()
+        ids = list(ids)
+        if not ids:
             return np.zeros(0, dtype=np.intp)
-        return self._other(array.tolist() if isinstance(ids, np.ndarray) else list(ids), add)
+        if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in set(map(type, ids))):
+            return self._whole(signed(ids), add)
+        return self._other(ids, add)
 
     def ids(self) -> list[Any]:
         """The ids in the order of their places."""
@@ -67,13 +73,12 @@ class Index:
         if self.plain:
             least, most = int(ids.min()), int(ids.max())
             if least >= 0 and most < self.count:
-                return ids.astype(np.intp, copy=False)
+                return np.ascontiguousarray(ids, dtype=np.intp)
             if add and least >= 0 and most < self.count + len(ids):
-                new = np.zeros(most + 1, dtype=bool)
-                new[ids] = True
-                if new[self.count :].all():
+                so_far = np.maximum.accumulate(np.concatenate([[self.count - 1], ids]))
+                if (np.diff(so_far) <= 1).all():  # they come in order, and none is left out
                     self.count = most + 1
-                    return ids.astype(np.intp, copy=False)
+                    return np.ascontiguousarray(ids, dtype=np.intp)
             self.sorted, self.order = np.arange(self.count), np.arange(self.count)
             self.plain = self.count == 0 and not add
         at = np.searchsorted(self.sorted, ids)
@@ -97,16 +102,19 @@ class Index:
     def _other(self, ids: list[Any], add: bool) -> np.ndarray:
         if self.count and not self.others:
             raise TypeError(f"ids of this panel are whole numbers, got {described(ids[0])}")
-        places = np.empty(len(ids), dtype=np.intp)
-        unknown = [key for key in ids if key not in self.others]
-        if unknown and not add:
-            raise IdError(UNKNOWN.format(repr(unknown[0])))
-        for key in unknown:
-            self.others.setdefault(checked_key(key), len(self.others))
-        for i, key in enumerate(ids):
-            places[i] = self.others[key]
+        try:
+            unknown = [key for key in ids if key not in self.others]
+        except TypeError:  # one that has no hash
+            unknown = ids
+        new = [checked_key(key) for key in unknown]
+        if new and not add:
+            raise IdError(UNKNOWN.format(repr(new[0])))
+        if mixed := [key for key in new if isinstance(key, int) and not isinstance(key, bool)]:
+            raise TypeError(f"ids are whole numbers or something else, got {mixed[0]} among others: use str(id)")
+        for key in new:
+            self.others.setdefault(key, len(self.others))
         self.count = len(self.others)
-        return places
+        return np.array([self.others[key] for key in ids], dtype=np.intp)
 
     def state(self) -> Any:
         """As plain data."""
@@ -125,3 +133,22 @@ class Index:
         else:
             index._whole(np.array(state["ids"], dtype=np.int64), add=True)
         return index
+
+
+def signed(ids: Any) -> np.ndarray:
+    """Whole numbers of 64 bits, or an error."""
+    try:
+        array = np.asarray(ids) if hasattr(ids, "__array__") else np.array(ids, dtype=np.int64)
+    except OverflowError:
+        array = np.array([max(ids, key=abs)])
+    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and len(array) and array.max() > LARGEST):
+        raise ValueError(f"ids that are whole numbers must fit 64 bits with a sign, got {array.max()}: use str(id)")
+    return array.astype(np.int64, copy=False)
+
+
+def in_microseconds(times: np.ndarray) -> np.ndarray:
+    """Times as Python has them, or an error where they are finer."""
+    made = times.astype("M8[us]")
+    if (lost := (made != times) & ~np.isnat(times)).any():
+        raise ValueError(f"times as ids are kept to the microsecond, got {times[lost][0]}: round it")
+    return made

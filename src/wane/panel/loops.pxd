@@ -28,6 +28,12 @@ cpdef int predict_streams(
 ) except -1
 
 @cython.locals(j=Py_ssize_t)
+cpdef int ready_streams(
+    Levels levels, double[:, ::1] states, const Py_ssize_t[::1] streams, const double[::1] lower,
+    const double[::1] upper
+) except -1
+
+@cython.locals(j=Py_ssize_t)
 cpdef int update_streams(
     Levels levels, double[:, ::1] states, const Py_ssize_t[::1] streams, const double[::1] lower,
     const double[::1] upper, double[:, ::1] radii

@@ -70,6 +70,18 @@ def predict_streams(levels, states, streams, floors, radii, own):
             levels._play(floors[j], radii, j, own, 0)
 
 
+def ready_streams(levels, states, streams, lower, upper):
+    """What a tracker has to say about a label, an error or a warning, before any of these streams learns one."""
+    with cython.nogil:
+        for j in range(streams.shape[0]):
+            if lower[j] == lower[j]:
+                levels._read(states, streams[j])
+                levels.first._ready(lower[j])
+                if levels.second is not None:
+                    levels.second._ready(upper[j])
+                levels._write(states, streams[j])  # that a warning was given
+
+
 def update_streams(levels, states, streams, lower, upper, radii):
     """One label for each of these streams; NaN is none."""
     with cython.nogil:

@@ -6,17 +6,18 @@ import copy
 import math
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.panel.design import Design
 from wane.panel.index import Index
-from wane.panel.loops import predict_streams, update_streams
-from wane.panel.replay import PIECE, Played, Rows, Tail, over_threads, replay, stretches, warm_streams
+from wane.panel.loops import predict_streams, ready_streams, update_streams
+from wane.panel.replay import PIECE, Played, Rows, Tail, kept, over_threads, replay, stretches, warm_streams
 from wane.panel.state import rebuild, state_dict
 from wane.saving import known
 
@@ -30,6 +31,16 @@ class Intervals:
     lower: np.ndarray
     upper: np.ndarray
     radius: np.ndarray
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Labels of several streams, checked: nothing is wrong with them."""
+
+    places: np.ndarray
+    known: np.ndarray
+    cold: np.ndarray  # labels of the warm-up
+    pieces: list[tuple[slice, np.ndarray, np.ndarray]]  # scores of the two sides, NaN where there is no label
 
 
 @known
@@ -75,7 +86,8 @@ class Panel:
     ) -> None:
         """No stream."""
         self.design = Design(method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters)
-        self.threads = threads
+        self.threads = None if threads is None else whole("threads", threads, 1)
+        self.fragile = not all(tracker.atomic() for tracker in self.design.levels.trackers)
         self.index = Index()
         self.flat = self.design.levels.flat()
         self.fresh = np.zeros((1, self.flat))
@@ -136,7 +148,7 @@ class Panel:
             places = self.index.places(ids, add=True)
             if len(places) != len(columns):
                 raise ValueError(f"outputs must be one for each of the {len(places)} ids, got {len(columns)}")
-            refuse_repeated(ids, places)
+            self._refuse_repeated(places)
             self._make_room()
             radii = np.empty((len(places), len(design.levels.trackers)))
             ends = np.empty((2, len(places), len(design.alphas)))
@@ -146,6 +158,7 @@ class Panel:
                 slices(len(places)),
                 len(places),
             )
+            design.refuse_unbounded(radii)
             self.outputs[places], self.radii[places], self.waiting[places] = columns, radii, True
             self.seen[places] += 1
             return self._intervals(ids, radii, *ends)
@@ -164,7 +177,6 @@ class Panel:
         warm = self.warm[places]
         if not warm.all():
             radii[~warm] = math.nan
-        design.refuse_unbounded(radii)
         for i in range(len(design.alphas)):
             ends[0, :, i], ends[1, :, i], _ = design.intervals(form, radii, i)
 
@@ -187,37 +199,55 @@ class Panel:
             ids: of the streams, each once; its last prediction must wait for a label.
             y: a label for each.
         """
-        design = self.design
         with self._lock:
-            places = self.index.places(ids)
-            refuse_repeated(ids, places)
-            waiting = self.waiting[places]
-            if not waiting.all():
-                j = int(np.argmin(waiting))
-                raise ValueError(f"stream {ids[j]!r} has no prediction that waits for a label: call predict first")
-            labels, known = design.labels(y, len(places))
-            pieces = slices(len(places))
-            scores = [design.scores(design.form(self.outputs[places[p]]), labels[p], known[p]) for p in pieces]
-            work = zip(pieces, scores, strict=True)
-            over_threads(self, lambda job: self._learn(places[job[0]], *job[1]), list(work), len(places))
-            self.waiting[places[known]] = False
-            cold = known & ~self.warm[places]
-            if cold.any():
-                below, above = (np.concatenate([s[side] for s in scores])[cold] for side in (0, 1))
-                new = Tail(places[cold], self.seen[places[cold]] - 1, below, above, self.radii[places[cold]])
-                self.tail = Tail.joined([self.tail, new])
-                warm_streams(self, np.unique(places[cold]))
+            batch = self._checked(ids, y)
+            with self._undone(batch):
+                self._learn(batch)
 
-    def _learn(self, places: np.ndarray, below: np.ndarray, above: np.ndarray) -> None:
-        """One label for each place that is warm, and the counts of ``summary``."""
+    def _checked(self, ids: Any, y: Any) -> Batch:
+        """All that can be wrong with labels."""
         design = self.design
-        radii = self.radii[places]
-        lower = np.where(self.warm[places], below, math.nan)
+        places = self.index.places(ids)
+        self._refuse_repeated(places)
+        waiting = self.waiting[places]
+        if not waiting.all():
+            id = self.ids()[places[np.argmin(waiting)]]
+            raise ValueError(f"stream {id!r} has no prediction that waits for a label: call predict first")
+        labels, known = design.labels(y, len(places))
+        pieces = slices(len(places))
+        made = [(p, *design.scores(design.form(self.outputs[places[p]]), labels[p], known[p])) for p in pieces]
+        batch = Batch(places, known, known & ~self.warm[places], made)
         if self.flat:
-            levels = copy.copy(design.levels)
-            update_streams(levels, self.states.data, places.data, lower.data, above.data, radii.data)
+            over_threads(self, lambda piece: self._pass(ready_streams, batch, *piece), made, len(places))
+        return batch
+
+    def _undone(self, batch: Batch) -> AbstractContextManager[None]:
+        """After an error the streams are as before, where one is possible still."""
+        return kept(self, batch.places) if self.fragile or batch.cold.any() else nullcontext()
+
+    def _learn(self, batch: Batch) -> None:
+        places, cold = batch.places, batch.cold
+        over_threads(self, lambda piece: self._learn_piece(batch, *piece), batch.pieces, len(places))
+        self.waiting[places[batch.known]] = False
+        if cold.any():
+            below, above = (np.concatenate([piece[side] for piece in batch.pieces])[cold] for side in (1, 2))
+            new = Tail(places[cold], self.seen[places[cold]] - 1, below, above, self.radii[places[cold]])
+            self.tail = Tail.joined([self.tail, new])
+            warm_streams(self, places[cold])
+
+    def _pass(self, loop: Any, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any) -> None:
+        """The labels of a piece through a loop, those of the warm-up left out."""
+        lower = np.where(batch.cold[p], math.nan, below)
+        loop(copy.copy(self.design.levels), self.states.data, batch.places[p].data, lower.data, above.data, *more)
+
+    def _learn_piece(self, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
+        """One label for each place that is warm, and the counts of ``summary``."""
+        design, places = self.design, batch.places[p]
+        radii = self.radii[places]
+        if self.flat:
+            self._pass(update_streams, batch, p, below, above, radii.data)
         else:
-            for j in np.flatnonzero(~np.isnan(lower)).tolist():
+            for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
                 self.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
         judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])
         form = design.form(self.outputs[places])
@@ -259,12 +289,20 @@ class Panel:
             labels, known = labels[order], known[order]
         self._make_room()
         rows = Rows(places, starts, form, labels, known, None, self.seen[places] + np.diff(starts))
-        played = replay(self, rows, delay)
+        played = replay(self, rows, delay, order)
         if order is None:
             return played
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         return played.at(back)
+
+    def _refuse_repeated(self, places: np.ndarray) -> None:
+        """An error if a stream comes twice in a batch."""
+        if len(places) > 1 and not (np.diff(places) > 0).all():
+            unique, counts = np.unique(places, return_counts=True)
+            if len(unique) < len(places):
+                id = self.ids()[unique[np.argmax(counts > 1)]]
+                raise ValueError(f"stream {id!r} comes more than once in this batch: give it one row, or use run")
 
     @contextmanager
     def _index_kept(self) -> Iterator[None]:
@@ -286,8 +324,7 @@ class Panel:
                 coverage = 1.0 - self.misses[:n] / labels[:, None]
                 width = self.widths[:n] / labels[:, None]
             made: dict[str, Any] = {"id": self.ids(), "rows": self.seen[:n].copy(), "labels": labels.copy()}
-            for i, a in enumerate(self.design.alphas):
-                end = f"_{a:g}" if isinstance(self.design.alpha, tuple) else ""
+            for i, end in enumerate(self.design.suffixes):
                 made |= {f"coverage{end}": coverage[:, i], f"width{end}": width[:, i]}
             return made
 
@@ -333,12 +370,3 @@ class Panel:
 def slices(rows: int) -> list[slice]:
     """Rows in pieces that stay in the cache."""
     return [slice(i, min(i + PIECE, rows)) for i in range(0, rows, PIECE)]
-
-
-def refuse_repeated(ids: Any, places: np.ndarray) -> None:
-    """An error if a stream comes twice in a batch."""
-    if len(places) > 1 and not (np.diff(places) > 0).all():
-        unique, counts = np.unique(places, return_counts=True)
-        if len(unique) < len(places):
-            j = int(np.argmax(places == unique[np.argmax(counts > 1)]))
-            raise ValueError(f"stream {ids[j]!r} comes more than once in this batch: give it one row, or use run")

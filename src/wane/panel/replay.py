@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 import wane.panel.loops as loops
 from wane.checks import whole
+from wane.learners import state as plain_data
 from wane.panel.loops import play_streams
 
 if TYPE_CHECKING:
@@ -116,14 +118,30 @@ class Played:
         return Played(self.radii[rows], self.lower[rows], self.upper[rows], self.covered[rows])
 
 
-def replay(panel: Panel, rows: Rows, delay: Any) -> Played:
-    """All rows; after an error the panel is as before."""
+@contextmanager
+def kept(panel: Panel, places: np.ndarray) -> Iterator[None]:
+    """After an error these streams are as before."""
+    arrays = {name: getattr(panel, name)[places] for name in panel.ARRAYS}
+    trackers = [] if panel.flat else [t for p in places.tolist() for t in panel.objects[p].trackers]
+    memories = [plain_data.snapshot(t) for t in trackers]
+    tail = panel.tail  # replaced, never written to
+    try:
+        yield
+    except BaseException:
+        for name, values in arrays.items():
+            getattr(panel, name)[places] = values
+        for tracker, memory in zip(trackers, memories, strict=True):
+            plain_data.put_back(tracker, memory)
+        panel.tail = tail
+        raise
+
+
+def replay(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -> Played:
+    """All rows; after an error, which names the row as it was before ``order``, the panel is as before."""
     lag = whole("delay", delay, 0) + 1
     design, places = panel.design, rows.places
     count = int(rows.starts[-1])
     played = Played.empty(count, panel)
-    arrays = {name: getattr(panel, name)[places].copy() for name in panel.ARRAYS}
-    objects = {} if panel.flat else {p: copy.copy(panel.objects[p]) for p in places.tolist()}
     mine = np.isin(panel.tail.place, places)
 
     def work(piece: tuple[int, list[Rows]]) -> Tail:
@@ -136,14 +154,9 @@ def replay(panel: Panel, rows: Rows, delay: Any) -> Played:
             at += n
         return tail
 
-    try:
+    with kept(panel, places):
         tails = over_threads(panel, work, list(rows.pieces()), count)
-    except BaseException:
-        for name, values in arrays.items():
-            getattr(panel, name)[places] = values
-        for place, levels in objects.items():
-            panel.objects[place] = levels
-        raise
+        design.refuse_unbounded(played.radii, order)
     panel.tail = Tail.joined([panel.tail.chosen(np.flatnonzero(~mine)), *tails])
     return played
 
@@ -180,7 +193,7 @@ def play(panel: Panel, levels: Any, rows: Rows, older: Tail, lag: int, into: Pla
         pos, below, above, floors = (np.concatenate(pair)[order] for pair in pairs)
         played = np.concatenate([older.radii, radii])[order]
 
-    begins, warm = beginnings(panel, places, bounds, news, below, lag)
+    begins, warm = beginnings(panel, places, bounds, news, pos, rows.ends, below, lag)
     choose_epsilons(panel, places, bounds, warm, below, above)
     own, pos = np.empty((1, played.shape[1])), np.ascontiguousarray(pos, dtype=np.int64)
     cold = np.flatnonzero(~warm).tolist()
@@ -195,7 +208,6 @@ def play(panel: Panel, levels: Any, rows: Rows, older: Tail, lag: int, into: Pla
             go(levels if panel.flat else panel.objects[int(places[s])], panel, s, s + 1, lag, arrays)
     if back is not None:
         radii[:] = played[back]
-    design.refuse_unbounded(radii)
     panel.seen[places] = rows.ends
     panel.warm[places] |= warm
     fill(panel, rows, below if back is None else below[back], above if back is None else above[back], into)
@@ -213,16 +225,27 @@ def go(levels: Any, panel: Panel, first: int, last: int, lag: int, arrays: tuple
 
 
 def beginnings(
-    panel: Panel, places: np.ndarray, bounds: np.ndarray, news: np.ndarray, below: np.ndarray, lag: int
+    panel: Panel,
+    places: np.ndarray,
+    bounds: np.ndarray,
+    news: np.ndarray,
+    pos: np.ndarray,
+    ends: np.ndarray,
+    below: np.ndarray,
+    lag: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The first row with a prediction in each stream, and which streams are warm, or become so."""
+    """The first row with a prediction in each stream, and which streams are warm, or become so by the end."""
     warm = panel.warm[places]
     begins = news.copy()
-    if not warm.all():
+    if not warm.all() and len(below):
+        need = panel.design.warm_up
         come = np.concatenate([[0], np.cumsum(~np.isnan(below))])
-        last = np.searchsorted(come, come[bounds[:-1]] + panel.design.warm_up)  # one after the last label needed
-        found = (last - 1 + lag < bounds[1:]) & (come[bounds[1:]] - come[bounds[:-1]] >= panel.design.warm_up)
-        begins = np.where(warm, news, np.where(found, last - 1 + lag, bounds[1:])).astype(np.intp)
+        last = np.searchsorted(come, come[bounds[:-1]] + need) - 1  # the last label needed; if there are so many
+        moment = pos[np.minimum(last, len(pos) - 1)] + lag  # it is known from then on
+        found = (come[bounds[1:]] - come[bounds[:-1]] >= need) & (moment <= ends)
+        early = np.concatenate([[0], np.cumsum(pos < np.repeat(moment, np.diff(bounds)))])
+        begin = np.maximum(news, bounds[:-1] + early[bounds[1:]] - early[bounds[:-1]])
+        begins = np.where(warm, news, np.where(found, begin, bounds[1:])).astype(np.intp)
         warm = warm | found
     return begins, warm
 
@@ -267,16 +290,22 @@ def fill(panel: Panel, rows: Rows, below: np.ndarray, above: np.ndarray, into: P
 
 def warm_streams(panel: Panel, places: np.ndarray) -> None:
     """Streams that have their first labels now, row by row: choose epsilon, and learn them."""
-    for place in places.tolist():
-        mine = np.flatnonzero(panel.tail.place == place)
-        if len(mine) < panel.design.warm_up:
-            continue
-        rows, n = panel.tail.chosen(mine), len(mine)
-        at, bounds, news = np.array([place]), np.array([0, n]), np.array([n])
-        choose_epsilons(panel, at, bounds, np.array([True]), rows.below, rows.above)
-        levels = panel.design.levels if panel.flat else panel.objects[place]
-        end, floors, own = np.array([NEVER], dtype=np.int64), np.zeros(n), np.empty((1, rows.radii.shape[1]))
-        arrays = (at, bounds, news, news.copy(), rows.pos, end, floors, rows.below, rows.above, rows.radii, own)
-        go(levels, panel, 0, 1, 1, arrays)
-        panel.warm[place] = True
-        panel.tail = panel.tail.chosen(np.flatnonzero(panel.tail.place != place))
+    tail = panel.tail
+    labels = np.bincount(tail.place[~np.isnan(tail.below)], minlength=len(panel.seen))
+    mine = np.isin(tail.place, places[labels[places] >= panel.design.warm_up])
+    if not mine.any():
+        return
+    order = np.flatnonzero(mine)
+    rows = tail.chosen(order[np.argsort(tail.place[order], kind="stable")])
+    ready, bounds = stretches(rows.place)
+    choose_epsilons(panel, ready, bounds, np.full(len(ready), True), rows.below, rows.above)
+    news, ends = bounds[1:].copy(), np.full(len(ready), NEVER, dtype=np.int64)
+    floors, own = np.zeros(len(order)), np.empty((1, rows.radii.shape[1]))
+    arrays = (ready, bounds, news, news.copy(), rows.pos, ends, floors, rows.below, rows.above, rows.radii, own)
+    if panel.flat:
+        go(copy.copy(panel.design.levels), panel, 0, len(ready), 1, arrays)
+    else:
+        for s, place in enumerate(ready.tolist()):
+            go(panel.objects[place], panel, s, s + 1, 1, arrays)
+    panel.warm[ready] = True
+    panel.tail = tail.chosen(np.flatnonzero(~mine))

@@ -44,7 +44,7 @@ def state_dict(panel: Panel) -> dict[str, Any]:
         "memory": {
             "index": panel.index.state(),
             **{name: packed(getattr(panel, name)[:n]) for name in panel.ARRAYS},
-            "trackers": [[t.state_dict() for t in levels.trackers] for levels in panel.objects],
+            "trackers": [[t.state_dict() for t in levels.trackers] for levels in panel.objects[:n]],
             "tail": {name: packed(getattr(panel.tail, name)) for name in TAIL},
         },
     }
@@ -97,5 +97,18 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
         panel.objects.append(type(levels)(trackers, design.score.sides, levels.columns))
     if not panel.flat and len(panel.objects) != n:
         raise ValueError(f"{n} streams need as many sets of trackers, got {len(panel.objects)}")
-    panel.tail = Tail(*[unpacked(memory["tail"][name]) for name in TAIL])
+    panel.tail = restored_tail([unpacked(memory["tail"][name]) for name in TAIL], panel.tail, n)
     return panel
+
+
+def restored_tail(arrays: list[np.ndarray], like: Tail, streams: int) -> Tail:
+    """The rows that wait, or an error: the loops trust them."""
+    rows = len(arrays[0])
+    for name, array in zip(TAIL, arrays, strict=True):
+        pattern = getattr(like, name)
+        if array.shape != (rows, *pattern.shape[1:]) or array.dtype != pattern.dtype:
+            raise ValueError(f"{name} of the labels that wait must be {pattern.dtype}, {rows} rows, got {array.shape}")
+    tail = Tail(*arrays)
+    if rows and not 0 <= tail.place.min() <= tail.place.max() < streams:
+        raise ValueError(f"labels wait for streams beyond the {streams} that there are")
+    return tail

@@ -1,0 +1,59 @@
+"""Rows of a frame in order: where they are, and where they are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
+    """The order by these keys, then by row, from one sort of whole numbers; None if the keys do not fit in them.
+
+    >>> one_sort([np.array([2, 1, 2]), np.array(["2024-03-01", "2024-03-02", "2024-02-28"], "M8[D]")])
+    array([1, 2, 0])
+    """
+    rows = total = len(keys[0])
+    packed = np.zeros(rows, dtype=np.int64)
+    for key in keys:
+        if key.dtype.kind not in "iumM":
+            return None
+        whole = key if key.dtype.kind in "iu" else key.astype(np.int64)
+        low, high = int(whole.min()), int(whole.max())
+        if max(abs(low), abs(high)) >= 2**62:
+            return None
+        whole = whole.astype(np.int64, copy=False) - low
+        unit = 1 if key.dtype.kind in "iu" else max(int(np.gcd.reduce(whole)), 1)  # times are often whole days
+        span = (high - low) // unit + 1
+        total *= span
+        if total >= 2**63:
+            return None
+        packed *= span
+        packed += whole if unit == 1 else whole // unit
+    packed *= rows
+    packed += np.arange(rows)
+    packed.sort()
+    packed %= rows
+    return packed.astype(np.intp, copy=False)
+
+
+def neighbours(series: Any) -> tuple[Any, Any]:
+    """All values but the last, and all but the first; unlike a shift this makes no floats of integers."""
+    n = max(len(series) - 1, 0)
+    return series.head(n), series.tail(n)
+
+
+def boolean(series: Any) -> np.ndarray:
+    """A comparison as an array; missing is False."""
+    return np.array(series.fill_null(False).to_numpy(), dtype=bool)
+
+
+def refuse_duplicates(found: np.ndarray, order: np.ndarray | None, duplicates: str, time: str) -> None:
+    """An error about the first two rows of a stream with the same time."""
+    if duplicates == "error" and found.any():
+        t = int(np.argmax(found))
+        a, b = (t, t + 1) if order is None else (int(order[t]), int(order[t + 1]))
+        raise ValueError(
+            f"rows {a} and {b} are of one stream and have the same {time!r}: drop one, or take duplicates='keep' to "
+            "have them in the order of the frame"
+        )
