@@ -429,3 +429,12 @@ def test_one_sort_is_the_sort_by_all_keys(rows):
         wanted = np.lexsort((np.arange(len(rows)), *reversed(keys)))
         assert order is None or order.tolist() == wanted.tolist()
     assert one_sort([second, third]) is not None  # small keys always fit
+
+
+def test_columns_are_named_by_text_and_apart():
+    data = table()
+    with pytest.raises(TypeError, match="named by text"):
+        run(data, y="y", y_hat=0)
+    with pytest.raises(ValueError, match="columns of their own"):
+        run(data, y="y", y_hat="y", id="y", time="y")
+    assert run({"y": np.zeros(5), "f": np.zeros(5)}, y="y", y_hat="f", coverage=0.8).panel.design.alpha == 0.2

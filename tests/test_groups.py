@@ -130,7 +130,7 @@ def test_one_group_is_no_group():
     groups, panel = Groups("magl", warm_up=3), Panel("magl", warm_up=3)
     assert agree(groups.run(ids, x, y, ["all"] * 60, 2), panel.run(ids, x, y, 2))
     a, b = groups.summary(), panel.summary()
-    assert a["id"] == b["id"] and all(same(a[k], b[k]) for k in ("rows", "labels", "coverage", "width"))
+    assert a["id"] == b["id"] and all(same(a[k], b[k]) for k in ("labels", "coverage", "width"))
 
 
 def test_copies_are_independent():
@@ -198,3 +198,15 @@ def test_a_damaged_state_is_refused():
     for bad in (None, {}, {**good, "class": "Panel"}, *({k: v for k, v in good.items() if k != key} for key in good)):
         with pytest.raises(ValueError, match="state"):
             Groups.from_state_dict(bad)
+
+
+def test_times_of_any_unit_are_the_same_ids_and_groups():
+    days = ["2024-01-01", "2024-01-02"]
+    groups = Groups("magl", alpha=0.1)
+    for unit in ("M8[ns]", "M8[us]", "M8[D]"):
+        times = np.array(days, unit).astype("M8[s]").astype(unit)
+        made = np.array(["2024-06-01"] * 2, unit)
+        groups.predict(times, np.zeros(2), made)
+        groups.update(times, np.ones(2))
+    assert len(groups) == 2 and groups.summary()["labels"].tolist() == [3, 3]
+    assert "rows" not in groups.summary()

@@ -714,3 +714,17 @@ def test_streams_added_on_the_fly():
         oc.update(oc.predict(0.0).id, -5.0)
     assert panel.predict([-5], [0.0]).radius[0] == oc.predict(0.0).radius
     assert repr(panel) == "Panel('magl', alpha=0.1, score=Absolute(): 128 streams)"
+
+
+def test_the_width_of_a_summary_is_the_mean_of_the_finite_ones():
+    y = np.random.default_rng(1).normal(size=50)
+    one = wane.OnlineConformal("nex", alpha=0.1, on_unbounded="allow")
+    one.run(np.zeros(50), y)
+    replayed, ticks = (wane.Panel("nex", alpha=0.1, on_unbounded="allow") for _ in range(2))
+    replayed.run(np.zeros(50, dtype=int), np.zeros(50), y)
+    for label in y:
+        ticks.predict([0], [0.0])
+        ticks.update([0], [label])
+    assert one.metrics().unbounded > 5
+    for panel in (replayed, ticks):
+        assert panel.summary()["width"][0] == pytest.approx(one.metrics().width, rel=1e-12)

@@ -36,6 +36,7 @@ class Design:
         self.method = method
         self.hyperparameters = dict(hyperparameters)
         self.alpha, trackers = crew(method, self.score, alpha, self.hyperparameters)
+        self.hyperparameters.pop("coverage", None)  # it has become alpha
         self.alphas: tuple[float, ...] = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
         self.limits = interval_limits(self.score, lower_limit, upper_limit)
         self.on_unbounded = policy(self.score, on_unbounded, self.limits)

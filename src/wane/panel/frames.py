@@ -11,6 +11,7 @@ import numpy as np
 
 from wane.checks import described
 from wane.panel.groups import Groups
+from wane.panel.index import as_list
 from wane.panel.panel import Panel
 from wane.panel.replay import Played, stretches
 from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
@@ -75,7 +76,14 @@ def run(
     """
     if duplicates not in ("error", "keep"):
         raise ValueError(f"duplicates must be 'error' or 'keep', got {described(duplicates)}")
-    forecasts = [y_hat] if isinstance(y_hat, str) else list(y_hat)
+    forecasts = list(y_hat) if isinstance(y_hat, (tuple, list)) else [y_hat]
+    for name in [y, *forecasts, *[c for c in (id, time, by) if c is not None]]:
+        if not isinstance(name, str):
+            raise TypeError(f"columns are named by text, got {described(name)}: rename them")
+    if id is not None and id == time:
+        raise ValueError(f"id and time must be columns of their own, got {id!r} twice")
+    if "coverage" in settings:
+        alpha = None  # it is 1 - coverage
     table = Arrays(frame) if isinstance(frame, Mapping) else Frame(frame)
     table.need([y, *forecasts, *[c for c in (id, time, by) if c is not None]])
     if panel is None:
@@ -110,7 +118,7 @@ def run(
             played = made._replay(made.index.places(ids, add=True), starts, form, labels, delay, order)
     else:
         rows = np.arange(len(labels)) if order is None else order
-        keys = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        keys = as_list(ids)
         with made._lock, made._kept():
             at = made.parent.index.places(ids, add=True)
             played = made._replay(at, starts, keys, form, labels, list(map(checked_key, table.values(by))), delay, rows)
@@ -165,7 +173,7 @@ class Arrays:
 
     def values(self, name: Any) -> list[Any]:
         """A column as a list."""
-        return self.arrays[name].tolist()
+        return as_list(self.arrays[name])
 
     def array(self, name: str) -> np.ndarray:
         """A column without missing values."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from wane.checks import described
 from wane.learners import state as plain_data
+from wane.panel.index import as_list
 from wane.panel.panel import Intervals, Panel
 from wane.panel.replay import Played, Rows, replay, stretches
 from wane.saving import checked_key, decode_key, encode_key, known
@@ -22,7 +23,8 @@ class Groups:
     """A panel in which each group of a stream has trackers of its own, so that each group keeps its coverage.
 
     The first prediction of a group in a stream makes its trackers: copies of the stream's own, the *parent*, which
-    learn from every row of the stream. Arguments as for ``Panel``.
+    learn from every row of the stream. (A group that begins while its stream is still warming up warms up by itself.)
+    Arguments as for ``Panel``.
 
     >>> groups = Groups("magl", alpha=0.1)
     >>> for t in range(200):
@@ -162,7 +164,7 @@ class Groups:
     def summary(self) -> dict[str, Any]:
         """For each group of each stream, as ``Panel.summary``, with the columns id and group."""
         made = self.children.summary()
-        keys = made.pop("id")
+        keys, _ = made.pop("id"), made.pop("rows")  # rows are counted by stream
         return {"id": [k[0] for k in keys], "group": [k[1] for k in keys], **made}
 
     def state_dict(self) -> dict[str, Any]:
@@ -217,7 +219,7 @@ class Groups:
 
 def pairs(ids: Any, groups: Any) -> list[tuple[Any, Any]]:
     """Ids with their groups, numpy's scalars as Python's own."""
-    plain = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in (ids, groups)]
+    plain = [as_list(values) for values in (ids, groups)]
     if len(plain[0]) != len(plain[1]):
         raise ValueError(f"groups must be one for each of the {len(plain[0])} ids, got {len(plain[1])}")
     return [(id, checked_key(group)) for id, group in zip(*plain, strict=True)]

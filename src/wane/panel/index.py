@@ -8,7 +8,7 @@ import numpy as np
 
 from wane.checks import described
 from wane.conformal.predictions import IdError
-from wane.saving import checked_key, decode_key, encode_key
+from wane.saving import checked_key, decode_key, encode_key, own_kind
 
 LARGEST = 2**63 - 1
 UNKNOWN = "no stream has the id {}: predict and run add streams, update does not"
@@ -144,6 +144,13 @@ def signed(ids: Any) -> np.ndarray:
     if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and len(array) and array.max() > LARGEST):
         raise ValueError(f"ids that are whole numbers must fit 64 bits with a sign, got {array.max()}: use str(id)")
     return array.astype(np.int64, copy=False)
+
+
+def as_list(values: Any) -> list[Any]:
+    """Keys as a list, each of Python's own kind."""
+    if isinstance(values, np.ndarray):
+        return (in_microseconds(values) if values.dtype.kind == "M" else values).tolist()
+    return values.to_pylist() if hasattr(values, "to_pylist") else [own_kind(v) for v in values]
 
 
 def in_microseconds(times: np.ndarray) -> np.ndarray:

@@ -109,9 +109,10 @@ class Panel:
         self.labels = np.zeros(room, dtype=np.int32)
         self.misses = np.zeros((room, n), dtype=np.int32)
         self.widths = np.zeros((room, n))  # added up, the finite ones
+        self.unbounded = np.zeros((room, n), dtype=np.int32)  # the others, counted
         self.tail = Tail.empty(width)
 
-    ARRAYS = ("states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths")
+    ARRAYS = ("states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded")
 
     def _make_room(self) -> None:
         """Room for every stream of the index."""
@@ -255,7 +256,9 @@ class Panel:
         for i in range(len(design.alphas)):
             wide = design.intervals(form, radii, i)[2]
             self.misses[places, i] += judged & ~design.covered(below, above, radii, i)
-            self.widths[places, i] += np.where(judged & np.isfinite(wide), wide, 0.0)
+            finite = np.isfinite(wide)
+            self.widths[places, i] += np.where(judged & finite, wide, 0.0)
+            self.unbounded[places, i] += judged & ~finite
 
     def run(self, ids: Any, outputs: Any, y: Any, delay: int = 0) -> Intervals:
         """Whole histories, row by row as ``predict`` and ``update`` would do it, at native speed.
@@ -316,13 +319,13 @@ class Panel:
             raise
 
     def summary(self) -> dict[str, Any]:
-        """For each stream, in the order of ``ids()``: labels judged, coverage and mean width (of each level)."""
+        """For each stream, in the order of ``ids()``: labels judged, coverage, mean of the finite widths (by level)."""
         with self._lock:
             n = len(self.index)
             labels = self.labels[:n]
             with np.errstate(invalid="ignore"):
                 coverage = 1.0 - self.misses[:n] / labels[:, None]
-                width = self.widths[:n] / labels[:, None]
+                width = self.widths[:n] / (labels[:, None] - self.unbounded[:n])
             made: dict[str, Any] = {"id": self.ids(), "rows": self.seen[:n].copy(), "labels": labels.copy()}
             for i, end in enumerate(self.design.suffixes):
                 made |= {f"coverage{end}": coverage[:, i], f"width{end}": width[:, i]}

@@ -284,7 +284,10 @@ def fill(panel: Panel, rows: Rows, below: np.ndarray, above: np.ndarray, into: P
         into.covered[:, i] = np.where(judged, covered, -1)
         missed = judged & ~covered
         panel.misses[rows.places[some], i] += np.add.reduceat(missed, cuts, dtype=np.int32)
-        wide = np.where(judged & np.isfinite(wide), wide, 0.0)
+        finite = np.isfinite(wide)
+        if not finite.all():
+            panel.unbounded[rows.places[some], i] += np.add.reduceat(judged & ~finite, cuts, dtype=np.int32)
+        wide = np.where(judged & finite, wide, 0.0)
         panel.widths[rows.places[some], i] += np.add.reduceat(wide, cuts)
 
 
