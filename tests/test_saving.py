@@ -97,7 +97,7 @@ def test_every_kind_of_object_has_such_a_file():
     files = {f.stem for f in fixtures.SAVED.glob("*.wane")}
     assert files == EXPECTED.keys()
     assert files >= {f"tracker-{name}" for name in trackers.names()}
-    assert files >= {f"conformal-{name}" for name in scores.names()} - {"conformal-user"} | {"horizons"}
+    assert files >= {f"conformal-{name}" for name in scores.names()} - {"conformal-user"} | {"horizons", "panel-flat"}
     assert files >= {f"learner-{name}0" for name in set(learners.__all__) - {"Learner", "load"}}
     assert sum(f.stat().st_size for f in fixtures.SAVED.iterdir()) < 300_000
 

@@ -10,6 +10,8 @@ import warnings
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 TESTS = Path(__file__).parent.parent / "tests"
 SAVED = TESTS / "saved"
 EXPECTED = SAVED / "expected.json"
@@ -17,7 +19,8 @@ sys.path.insert(0, str(TESTS))
 
 import table  # noqa: E402
 
-from wane import Horizons, OnlineConformal, learners, scores, trackers  # noqa: E402
+from wane import Horizons, OnlineConformal, Panel, learners, scores, trackers  # noqa: E402
+from wane.panel import Groups  # noqa: E402
 from wane.saving import dumps, loads, save  # noqa: E402
 
 NEEDS = {name: {"max_score": 5.0} for name in ("sf-ogd", "saocp", "bayes")}  # the hyperparameters without a default
@@ -37,6 +40,9 @@ def makers():
     made["conformal-random"] = partial(
         OnlineConformal, "magl-d", scores.RAPS(seed=1, classes=list("abc")), 0.2, **small
     )
+    made["panel-flat"] = partial(Panel, "magl", [0.1, 0.3], warm_up=4, epsilon="auto")
+    made["panel-objects"] = partial(Panel, "aci", score="signed", on_unbounded="allow")
+    made["panel-groups"] = partial(Groups, "magl-d", alpha=0.2)
     made["horizons"] = partial(Horizons, 3, "magl", alpha=0.1, stride=2, **small)
     return made
 
@@ -56,6 +62,11 @@ def go_on(thing, given):
         return []
     if isinstance(thing, Horizons):
         return [table.radius.tolist() for table in thing.run([[x, 0.0, -x] for x in given], [*given, *given], delay=1)]
+    if isinstance(thing, (Panel, Groups)):
+        ids = [t * t % 3 for t in range(len(given))]
+        more = [["a", "b"][t % 2] for t in ids] if isinstance(thing, Groups) else None
+        made = thing.run(ids, given, [1.0] * len(given), *([] if more is None else [more]), delay=1)
+        return np.where(np.isfinite(made.radius), made.radius, -1.0).tolist()
     if not isinstance(thing, OnlineConformal):
         return thing.run(given).tolist()
     forms = {  # what a model gives, and a label
