@@ -234,8 +234,7 @@ class Horizons:
         """Plain JSON-able data; ``wane.save`` writes it to a file."""
         with self._lock:
             return {
-                "format": plain_data.FORMAT,
-                "class": plain_data.name_of(type(self)),
+                **plain_data.header(type(self)),
                 "parameters": {"stride": self.stride, "steps": [oc.state_dict() for oc in self.steps]},
                 "memory": {"time": self.time},
             }
@@ -243,10 +242,7 @@ class Horizons:
     @classmethod
     def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> Horizons:
         """The object whose state this is; ``objects`` as for ``OnlineConformal``."""
-        if not isinstance(state, dict) or state.get("class") != plain_data.name_of(cls):
-            raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
-        if state.get("format") != plain_data.FORMAT:
-            raise ValueError(f"state has format {state.get('format')!r}, this version reads {plain_data.FORMAT}")
+        plain_data.refuse_other(cls, state)
         on_alarm = objects.pop("on_alarm", None)
         made = cls.__new__(cls)
         try:

@@ -23,8 +23,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
     first = oc.monitors[0]
     settings = {"window": first.window, "band": [first.low, first.high]}
     return {
-        "format": plain_data.FORMAT,
-        "class": plain_data.name_of(type(oc)),
+        **plain_data.header(type(oc)),
         "parameters": {
             "tracker": [t.state_dict() for t in oc.trackers],
             "score": oc.score.state_dict(),
@@ -49,11 +48,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
 
 def rebuild(cls: type[OnlineConformal], state: Any, objects: dict[str, Any]) -> OnlineConformal:
     """The object whose state this is, or an error and nothing."""
-    wanted = {"format", "class", "parameters", "memory"}
-    if not isinstance(state, dict) or not wanted <= state.keys() or state["class"] != plain_data.name_of(cls):
-        raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
-    if state["format"] != plain_data.FORMAT:
-        raise ValueError(f"state has format {state['format']!r}, this version reads {plain_data.FORMAT}: upgrade wane")
+    plain_data.refuse_other(cls, state)
     used = {"on_alarm"}
     given = damaged(lambda: dict(state["parameters"]))
     trackers = [part(t, objects, used) for t in damaged(lambda: given.pop("tracker"))]

@@ -20,23 +20,32 @@ DOMAINS = {cls.__name__: cls for cls in Domain.__subclasses__() if cls is not Cu
 def state_dict(learner: Any) -> dict[str, Any]:
     """Class, arguments and memory."""
     return {
-        "format": FORMAT,
-        "class": name_of(type(learner)),
+        **header(type(learner)),
         "parameters": {k: encode(getattr(learner, k)) for k in learner.parameters},
         "memory": memory(learner),
     }
 
 
-def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
-    """A learner of that class from its state, taking from ``objects`` what it needs."""
-    if not isinstance(state, dict) or not {"format", "class", "parameters", "memory"} <= state.keys():
-        raise ValueError(f"state must be what state_dict() gave, got {described(state)}")
+def header(cls: type) -> dict[str, Any]:
+    """How every state begins."""
+    return {"format": FORMAT, "class": name_of(cls)}
+
+
+def refuse_other(cls: type, state: Any) -> None:
+    """An error unless this is a state of that class, in the format that this version reads."""
+    if not isinstance(state, dict) or "format" not in state or state.get("class") != name_of(cls):
+        raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
     if state["format"] != FORMAT:
         raise ValueError(
             f"state has format {state['format']!r}, this version of wane reads format {FORMAT}: upgrade wane"
         )
-    if state["class"] != name_of(cls):
-        raise ValueError(f"state is of class {state['class']!r}, not of {name_of(cls)!r}")
+
+
+def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
+    """A learner of that class from its state, taking from ``objects`` what it needs."""
+    refuse_other(cls, state)
+    if not {"parameters", "memory"} <= state.keys():
+        raise ValueError(f"state must be what state_dict() gave, got {described(state)}")
     if not isinstance(state["parameters"], dict) or state["parameters"].keys() != set(cls.parameters):
         raise ValueError(
             f"the parameters of {name_of(cls)} must be {list(cls.parameters)}, got {state['parameters']!r}"

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described
 from wane.learners import state as plain_data
 from wane.panel.index import as_list
 from wane.panel.panel import Intervals, Panel
@@ -171,8 +170,7 @@ class Groups:
         """Plain JSON-able data; ``wane.save`` writes it to a file."""
         with self._lock:
             return {
-                "format": plain_data.FORMAT,
-                "class": plain_data.name_of(type(self)),
+                **plain_data.header(type(self)),
                 "parent": self.parent.state_dict(),
                 "children": self.children.state_dict(),
                 "last": [[encode_key(a), encode_key(b)] for a, b in self._last.items()],
@@ -181,12 +179,7 @@ class Groups:
     @classmethod
     def from_state_dict(cls, state: dict[str, Any]) -> Groups:
         """The object whose state this is."""
-        if not isinstance(state, dict) or state.get("class") != plain_data.name_of(cls):
-            raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
-        if state.get("format") != plain_data.FORMAT:
-            raise ValueError(
-                f"state has format {state.get('format')!r}, this version reads {plain_data.FORMAT}: upgrade wane"
-            )
+        plain_data.refuse_other(cls, state)
         made = cls.__new__(cls)
         try:
             made.parent, made.children = (Panel.from_state_dict(state[k]) for k in ("parent", "children"))

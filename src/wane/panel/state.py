@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.checks import described
 from wane.conformal.levels import arranged
 from wane.learners import state as plain_data
 from wane.learners.stateful import Stateful
@@ -38,8 +37,7 @@ def state_dict(panel: Panel) -> dict[str, Any]:
     """Parameters and memory."""
     n = len(panel.index)
     return {
-        "format": plain_data.FORMAT,
-        "class": plain_data.name_of(type(panel)),
+        **plain_data.header(type(panel)),
         "parameters": {**panel.design.state(), "threads": panel.threads},
         "memory": {
             "index": panel.index.state(),
@@ -52,12 +50,7 @@ def state_dict(panel: Panel) -> dict[str, Any]:
 
 def rebuild(cls: type[Panel], state: Any) -> Panel:
     """The panel whose state this is, or an error and nothing."""
-    if not isinstance(state, dict) or state.get("class") != plain_data.name_of(cls):
-        raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
-    if state.get("format") != plain_data.FORMAT:
-        raise ValueError(
-            f"state has format {state.get('format')!r}, this version reads {plain_data.FORMAT}: upgrade wane"
-        )
+    plain_data.refuse_other(cls, state)
     try:
         return restored(cls, dict(state["parameters"]), state["memory"])
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
