@@ -1,0 +1,1 @@
+"""The evidence: the paper's table and figures, its theory in games, leaderboards on real streams."""
