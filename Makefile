@@ -1,5 +1,5 @@
 # Each target works alone on a fresh machine: it makes the virtual environment, installs, builds and runs.
-#   make demo    play the game of the paper with every learner: a table and a figure
+#   make demo    the paper's Table 1 and Figure 1 on bundled data, into demo/
 #   make test    lint, then the whole suite compiled and uncompiled
 #   make lint    style, types, the direction of imports
 #   make bench   speed, as ratios within one run
@@ -11,7 +11,7 @@ HAVE_CC := $(shell command -v $(CC))
 
 .PHONY: demo test lint build bench docs dist clean
 demo: build
-	$(BIN)/python examples/drifting_target.py
+	$(BIN)/wane reproduce table1 fig1 --data digits --out demo
 
 test: lint build
 ifneq ($(HAVE_CC),)

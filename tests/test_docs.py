@@ -56,7 +56,10 @@ def elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
 def test_snippets_run(path, elsewhere):
-    if path.stem in ("nixtla", "panels"):  # data frames; Nixtla is a format here, not a library
+    if path.stem == "streams":
+        pytest.importorskip("sklearn")
+        pytest.importorskip("river")
+    elif path.stem in ("nixtla", "panels"):  # data frames; Nixtla is a format here, not a library
         pytest.importorskip("narwhals")
         pytest.importorskip("pandas")
     elif (SOURCE / "integrations" / f"{path.stem}.py").exists():
@@ -231,3 +234,42 @@ def test_pages_link_to_pages():
     toctree = (DOCS / "index.md").read_text().partition("{toctree}")[2]
     for path in DOCS.glob("*.md"):
         assert path.stem == "index" or f"\n{path.stem}\n" in toctree, f"{path.name} is not in the table of contents"
+
+
+def rows_of(page, name):
+    """The cells of a table between the marks of that name, without its head."""
+    text = re.search(rf"<!-- begin {name} -->\n(.*?)<!-- end {name} -->", page.read_text(), flags=re.S)[1]
+    return [line.strip("| ").split(" | ") for line in text.strip().splitlines()[2:]]
+
+
+def test_the_leaderboard_has_every_method():
+    assert sorted(row[0] for row in rows_of(DOCS / "leaderboard.md", "leaderboard")) == wane.trackers.names()
+
+
+def test_the_leaderboard_is_what_the_command_prints():
+    """A cheap method on all streams; of the others the ratios need everything."""
+    pytest.importorskip("sklearn")
+    pytest.importorskip("arch")
+    pytest.importorskip("river")
+    from wane.experiments import bench, leaderboard
+
+    shown = {row[0]: row[1:4] for row in rows_of(DOCS / "leaderboard.md", "leaderboard")}
+    found = [leaderboard.play("p-control", entry.scores, 0.1) for entry in bench.bundled()]
+    off, error = (np.mean([row[key] for row in found]) for key in ("miss_of_target", "lce_100"))
+    worst = max(row["lce_100"] for row in found)
+    assert shown["p-control"] == [f"{off:.4f}", f"{error:.3f}", f"{worst:.2f}"]
+
+
+def test_table_1_is_what_the_command_prints():
+    pytest.importorskip("sklearn")
+    from wane.experiments import protocol
+    from wane.streams import digits
+
+    shown = rows_of(DOCS / "reproducing.md", "table1-digits")
+    assert shown == rows_of(ROOT / "README.md", "table1-digits") and len(shown) == len(protocol.TITLES)
+    experiment = protocol.Experiment(digits("sudden"))
+    for name in ("simple-ogd", "magl-d", "magl", "magdis"):
+        row = next(r for r in shown if r[0] == protocol.TITLES[name])
+        judged = experiment.play(name).judged()
+        wanted = [f"{judged['coverage']:.3f}", f"{judged['width']:.1f}", f"{judged['lce_100']:.2f}"]
+        assert [re.sub(r"\*\*|</?u>", "", cell) for cell in row[1:4]] == wanted

@@ -19,7 +19,16 @@ def installed(name):
 
 FOUND = [m.name for m in pkgutil.walk_packages(wane.__path__, "wane.") if "_cyutility" not in m.name]
 MODULES = [name for name in FOUND if installed(name)]
-PUBLIC = [wane.conformal, wane.domains, wane.learners, wane.scores, wane.theory, wane.trackers]
+PUBLIC = [
+    wane.conformal,
+    wane.domains,
+    wane.learners,
+    wane.metrics,
+    wane.scores,
+    wane.streams,
+    wane.theory,
+    wane.trackers,
+]
 NAMES = [(module, name) for module in PUBLIC for name in module.__all__]
 
 

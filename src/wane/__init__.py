@@ -1,6 +1,6 @@
 """Online learning that forgets gracefully."""
 
-from wane import conformal, domains, learners, panel, scores, sets, special, theory, trackers
+from wane import conformal, domains, learners, metrics, panel, scores, sets, special, streams, theory, trackers
 from wane.conformal import AlarmError, Horizons, IdError, OnlineConformal, UnboundedError
 from wane.journal import Journal, JournalWarning
 from wane.panel import Panel
@@ -23,11 +23,13 @@ __all__ = [
     "domains",
     "learners",
     "load",
+    "metrics",
     "panel",
     "save",
     "scores",
     "sets",
     "special",
+    "streams",
     "theory",
     "trackers",
 ]

@@ -34,8 +34,8 @@ STYLE: dict[Any, Any] = {
 FORMATS = ("pdf", "svg", "png")
 
 
-def save(finding: Finding, folder: Path) -> list[Path]:
-    """Draw a finding; returns its files. Needs matplotlib."""
+def save(finding: Finding, folder: Path, name: str | None = None) -> list[Path]:
+    """Draw a finding under its name, or another; returns the files. Needs matplotlib."""
     import matplotlib
     from cycler import cycler
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -50,8 +50,8 @@ def save(finding: Finding, folder: Path) -> list[Path]:
         for kind in FORMATS:
             data = io.BytesIO()
             undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}[kind]
-            figure.savefig(data, format=kind, dpi=200, metadata=undated)
-            path = folder / f"{finding.name}.{kind}"
+            figure.savefig(data, format=kind, dpi=130, metadata=undated)
+            path = folder / f"{name or finding.name}.{kind}"
             replace_file(path, data.getvalue(), sync=False)
             files.append(path)
     return files

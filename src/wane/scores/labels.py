@@ -201,12 +201,16 @@ class APS(LabelScore):
 
     def every(self, p: np.ndarray, u: Any) -> np.ndarray:
         """Sums from the most probable label down, at most 1 where rounded probabilities add up to more."""
-        order = np.argsort(-p, axis=-1, kind="stable")
+        order = self.ranking(p)
         ranked = np.take_along_axis(p, order, axis=-1)
         sums = np.cumsum(ranked, axis=-1) - np.expand_dims(u, -1) * ranked
         scores = np.empty_like(p)
         np.put_along_axis(scores, order, np.minimum(sums, 1.0) + self.penalties(p.shape[-1]), axis=-1)
         return scores
+
+    def ranking(self, p: np.ndarray) -> np.ndarray:
+        """The labels, the most probable first."""
+        return np.argsort(-p, axis=-1, kind="stable")
 
     def penalties(self, classes: int) -> Any:
         """What is added for each rank, the most probable first."""
@@ -225,8 +229,8 @@ class RAPS(APS):
         classes: the names of the labels; without, labels are indices.
         seed: for the uniforms, in ``wane.scores.uniforms``; None is u = 0.
         allow_empty: False: ``floor`` is the score of the most probable label, which keeps that label in the set.
-        published: penalty * sqrt(max(0, rank - k_reg)) with ranks from 0, as in the code of the experiments of
-            Bhatnagar et al. (2023) and of Zhang et al. (2024), not in their text.
+        published: penalty * sqrt(max(0, rank - k_reg)) with ranks from 0, and ties by decreasing index, as in the code
+            of the experiments of Bhatnagar et al. (2023) and of Zhang et al. (2024), not in their text.
 
     >>> score = RAPS(penalty=0.5, k_reg=1)
     >>> p = score.output([0.25, 0.5, 0.25])
@@ -252,6 +256,10 @@ class RAPS(APS):
             raise ValueError(f"penalty must be a number in [0, {EXTREME:g}], got {penalty!r}: 0 is APS")
         self.k_reg = None if k_reg is None else whole("k_reg", k_reg, 0, 2**53)
         self.published = bool(published)
+
+    def ranking(self, p: np.ndarray) -> np.ndarray:
+        """The labels, the most probable first; of equally probable ones the last first, as published."""
+        return np.argsort(p, axis=-1, kind="stable")[..., ::-1] if self.published else super().ranking(p)
 
     def growth(self, rank: Any, classes: int) -> Any:
         """How many penalties a rank costs, counted from 1, or from 0 as published."""

@@ -1,0 +1,50 @@
+"""``wane bench``: leaderboards."""
+
+from __future__ import annotations
+
+import json as plain_json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wane.cli.progress import shown
+
+app = typer.Typer(help="Leaderboards: every method on the same data, nothing tuned.", no_args_is_help=True)
+
+
+@app.callback()
+def bench() -> None:
+    """Leaderboards: every method on the same data, nothing tuned."""
+
+
+@app.command()
+def streams(
+    out: Annotated[Path, typer.Option(help="The folder for tables, figures and what was computed so far.")],
+    streams: Annotated[
+        str, typer.Option(help="bundled (real series out of installed packages), or a folder of .npz, .csv, .parquet.")
+    ] = "bundled",
+    methods: Annotated[str, typer.Option(help="all, or names with commas between.")] = "all",
+    alpha: Annotated[float, typer.Option(help="The share of rounds that may be missed.")] = 0.1,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print leaderboard.json and nothing else.")] = False,
+) -> None:
+    """Every method on every stream; an interrupted run continues where it was."""
+    from wane import trackers
+    from wane.cli.console import console, table
+    from wane.experiments import bench
+
+    names = trackers.names() if methods == "all" else [name.strip() for name in methods.split(",")]
+    with shown(quiet=json) as started:
+        entries = bench.bundled() if streams == "bundled" else bench.folder(Path(streams))
+        results = bench.run(entries, names, alpha, out, workers, started)
+    if json:
+        typer.echo(plain_json.dumps(results, indent=2))
+        return
+    screen = console()
+    title = f"{len(names)} methods on {len(results['streams'])} streams, alpha {alpha:g}: means over the streams"
+    screen.print(table(title, list(bench.COLUMNS), bench.cells(results["leaderboard"]), bench.CAPTION))
+    screen.print(results["sentence"])
+    if results["too_short"]:
+        screen.print(f"left out, too short to be judged: {', '.join(results['too_short'])}")
+    screen.print(f"written to {out}: {', '.join(results['files'])}", style="dim")

@@ -1,0 +1,32 @@
+"""Where the command ``wane`` begins: errors in a line or two, and an exit code.
+
+0: done. 1: it could not be done, and the message says why. 2: the command was not understood. 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+MISSING = 'wane: the command line needs typer and rich: pip install "wane[cli]"'
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from wane.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich", "click"):
+            raise
+        sys.exit(MISSING)
+    debug = "--debug" in sys.argv or bool(os.environ.get("WANE_DEBUG"))
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.stderr.write("wane: interrupted\n")
+        sys.exit(130)
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        if debug:
+            raise
+        sys.stderr.write(f"wane: {error}\n")
+        sys.exit(1)

@@ -1,0 +1,32 @@
+"""Progress on standard error: a bar for each part of the work, with the time that is left."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+@contextlib.contextmanager
+def shown(quiet: bool = False) -> Iterator[Callable[[str, int], Callable[[], Any]]]:
+    """Gives a function (name, ticks) -> tick; nothing is shown when standard error is not a terminal, or on request."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=hidden) as progress:
+
+        def started(name: str, ticks: int) -> Callable[[], Any]:
+            task = progress.add_task(name, total=ticks)
+            return lambda: progress.advance(task)
+
+        yield started

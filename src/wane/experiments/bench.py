@@ -1,0 +1,139 @@
+"""The leaderboard into a folder: a table, a figure of coverage error against width, every number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from wane import streams, trackers
+from wane.experiments import figures, leaderboard, workers
+from wane.experiments.figures import COLOURS, GREY
+from wane.experiments.leaderboard import Entry
+from wane.experiments.results import Finding, versions, write_csv, write_json
+from wane.saving import replace_file
+from wane.streams.tables import READERS
+
+COLUMNS = {  # head: key, form
+    "method": ("method", ""),
+    "off target": ("miss_of_target", ".4f"),
+    "LCE_100": ("lce_100", ".3f"),
+    "worst LCE": ("lce_100_worst", ".2f"),
+    "pinball": ("pinball_ratio", ".3f"),
+    "worst": ("pinball_worst", ".3f"),
+    "Winkler": ("winkler_ratio", ".3f"),
+    "width": ("width_ratio", ".2f"),
+    "infinite": ("infinite", ".4f"),
+    "rank": ("rank_pinball", ".1f"),
+    "rank LCE": ("rank_lce_100", ".1f"),
+    "ns": ("nanoseconds", ".0f"),
+}
+CAPTION = (
+    "off target: distance of the coverage from 1 - alpha; pinball, Winkler, width: divided by the best on the stream; "
+    "rank: by pinball loss; ns: of a round in an array, median over the streams"
+)
+
+
+def bundled() -> list[Entry]:
+    """The real streams out of installed packages, and the digits."""
+    series = [leaderboard.entry(name, [streams.make(name)]) for name in streams.names()]
+    return [*series, leaderboard.entry("digits-sudden", [streams.digits("sudden")])]
+
+
+def folder(path: Path) -> list[Entry]:
+    """One entry for each file of a folder; the series of a file count as one."""
+    if not path.is_dir():
+        raise ValueError(f"{path} is no folder: give 'bundled', or a folder with files {', '.join(READERS)}")
+    files = sorted(f for f in path.iterdir() if f.suffix in READERS)
+    if not files:
+        raise ValueError(f"{path} holds no stream: files {', '.join(READERS)} are wanted")
+    return [leaderboard.entry(f.stem, streams.read_all(f)) for f in files]
+
+
+def run(
+    entries: Sequence[Entry],
+    methods: Sequence[str],
+    alpha: float,
+    out: Path,
+    count: int | None = None,
+    started: Callable[[str, int], Callable[[], Any]] = lambda name, ticks: lambda: None,
+) -> dict[str, Any]:
+    """Play, or find again what was played; write leaderboard.{json,csv,md} and pareto.{pdf,svg,png,csv}."""
+    unknown = sorted({*methods} - {*trackers.names()})
+    if unknown:
+        raise ValueError(f"no method is called {', '.join(unknown)}: known are {', '.join(trackers.names())}")
+    short = [e.name for e in entries if not e.scores]
+    entries = [e for e in entries if e.scores]
+    if not entries:
+        raise ValueError(f"no stream has {leaderboard.LEAST} rounds, the fewest that can be judged")
+    out.mkdir(parents=True, exist_ok=True)
+    tick = started("streams", len(entries) * len(methods))
+    rows = leaderboard.ranked(workers.run(entries, methods, alpha, out / "cache", count, tick))
+    lines = leaderboard.board(rows)
+    finding = pareto(lines)
+    write_csv(out / "leaderboard.csv", {key: [row[key] for row in rows] for key in rows[0]})
+    write_csv(out / "pareto.csv", finding.data)
+    replace_file(out / "leaderboard.md", markdown(lines).encode(), sync=False)
+    drawn = figures.save(finding, out)
+    results = {
+        "alpha": alpha,
+        "streams": {e.name: {"series": len(e.scores), "rounds": sum(map(len, e.scores))} for e in entries},
+        "too_short": short,
+        "leaderboard": lines,
+        "rows": rows,
+        "sentence": finding.sentence,
+        "defaults": leaderboard.defaults(methods),
+        "rules": leaderboard.__doc__,
+        "versions": versions(),
+        "files": ["leaderboard.json", "leaderboard.csv", "leaderboard.md", "pareto.csv", *(p.name for p in drawn)],
+    }
+    write_json(out / "leaderboard.json", results)
+    return results
+
+
+def cells(lines: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """The text of the table."""
+    return [[format(line[key], form) for key, form in COLUMNS.values()] for line in lines]
+
+
+def markdown(lines: Sequence[dict[str, Any]]) -> str:
+    """The table in Markdown."""
+    rows = [list(COLUMNS), ["---"] * len(COLUMNS), *cells(lines)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def pareto(lines: Sequence[dict[str, Any]]) -> Finding:
+    """Coverage error against width: who is not beaten in both by another."""
+    real = [line for line in lines if line["method"] not in leaderboard.NO_RIVAL]
+    points = {line["method"]: (line["miss_of_target"], line["width_ratio"]) for line in real}
+    front = [
+        name
+        for name, (x, y) in points.items()
+        if not any(a <= x and b <= y and (a, b) != (x, y) for a, b in points.values())
+    ]
+    front.sort(key=lambda name: points[name])
+    said = (
+        "Nobody is both nearer to the target and narrower, on average over the streams, than "
+        f"{', '.join(front)}; of {len(points)} methods."
+    )
+    data = {
+        "method": list(points),
+        "miss_of_target": [x for x, _ in points.values()],
+        "width_ratio": [y for _, y in points.values()],
+        "front": [int(name in front) for name in points],
+    }
+    return Finding("pareto", said, {"front": front}, data, lambda f: draw(f, points, front), (6.5, 4.5))
+
+
+def draw(figure: Any, points: dict[str, tuple[float, float]], front: Sequence[str]) -> None:
+    """Points with names, the front as a line of steps."""
+    axes = figure.subplots()
+    for name, (x, y) in points.items():
+        best = name in front
+        axes.plot(x, y, "o" if best else "s", color=COLOURS[0] if best else GREY, markersize=5)
+        axes.annotate(name, (x, y), textcoords="offset points", xytext=(5, 3), fontsize=7)
+    axes.step(*zip(*(points[name] for name in front), strict=True), "--", where="post", color=COLOURS[0], linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("distance of the coverage from its target, mean over the streams")
+    axes.set_ylabel("width / the narrowest on the stream, mean")

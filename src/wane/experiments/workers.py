@@ -1,0 +1,109 @@
+"""Many (stream, method) pairs at once, on all cores; what was computed once is found again, whatever stopped it."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import hashlib
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import wane
+from wane.experiments import leaderboard
+from wane.experiments.leaderboard import Entry
+from wane.experiments.results import write_json
+
+CODE = ("learners", "metrics", "trackers", "order.py", "special.py", "vectors.py", "experiments/leaderboard.py")
+
+
+def run(
+    entries: Sequence[Entry],
+    methods: Sequence[str],
+    alpha: float,
+    cache: Path,
+    workers: int | None = None,
+    tick: Callable[[], Any] = lambda: None,
+) -> list[dict[str, Any]]:
+    """One row for each stream and method, in that order.
+
+    A row is kept in a file of ``cache`` that is called after what it depends on: the scores, the method with its
+    defaults, alpha, the code. So a run that was interrupted continues, and a change is computed anew.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    waiting = []
+    for entry in entries:
+        content = digest(*entry.scores)
+        for method in methods:
+            path = cache / f"{key(content, method, alpha)}.json"
+            found = kept(path)
+            if found is None:
+                waiting.append((entry, method, path))
+            else:
+                rows[entry.name, method] = found
+                tick()
+    if waiting:
+        for (entry, method, path), row in computed(waiting, alpha, workers):
+            write_json(path, row)
+            rows[entry.name, method] = row
+            tick()
+    return [
+        {"stream": entry.name, "method": method, **rows[entry.name, method]} for entry in entries for method in methods
+    ]
+
+
+def computed(waiting: Sequence[Any], alpha: float, workers: int | None) -> Any:
+    """Each task with its row, as they are done."""
+    count = min(workers or os.cpu_count() or 1, len(waiting))
+    if count == 1:
+        for task in waiting:
+            yield task, leaderboard.play(task[1], task[0].scores, alpha)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    pool = concurrent.futures.ProcessPoolExecutor(count, mp_context=spawn)
+    try:
+        jobs = {pool.submit(leaderboard.play, task[1], task[0].scores, alpha): task for task in waiting}
+        for job in concurrent.futures.as_completed(jobs):
+            yield jobs[job], job.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def kept(path: Path) -> dict[str, Any] | None:
+    """A row of an earlier run; None if there is none, or none that can be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return found if isinstance(found, dict) and "coverage" in found else None
+
+
+def key(content: str, method: str, alpha: float) -> str:
+    """What a row depends on."""
+    rules = json.dumps([content, method, leaderboard.defaults([method]), repr(alpha), wane.compiled(), code()])
+    return hashlib.sha256(rules.encode()).hexdigest()[:32]
+
+
+def digest(*arrays: Any) -> str:
+    """Of the numbers in arrays."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(len(array).to_bytes(8, "little"))
+        found.update(array.astype("<f8").tobytes())
+    return found.hexdigest()
+
+
+@functools.cache
+def code() -> str:
+    """Of the source of everything a row is computed by."""
+    root = Path(wane.__file__).parent
+    found = hashlib.sha256()
+    for name in CODE:
+        path = root / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            found.update(file.read_bytes())
+    return found.hexdigest()

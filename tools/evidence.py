@@ -1,0 +1,70 @@
+"""Refresh what README.md and docs/ show of the experiments, by the very commands that they name.
+
+python tools/evidence.py [--tinyimagenet FILE.npz]
+
+Runs `wane reproduce` and `wane bench streams` on bundled data, and with a file also on that one, into build/evidence;
+copies the figures to docs/figures and puts tables and sentences between the marks that name them.
+(docs/theory_experiments.py writes the page of the theory.)
+Times are measured: run it on a machine that does nothing else.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+OUT = ROOT / "build" / "evidence"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def wane(*arguments):
+    command = [sys.executable, "-m", "wane", *map(str, arguments)]
+    print("wane", *arguments[:4], "...", flush=True)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def put(blocks):
+    """Replace what is between the marks of each name; a name that is nowhere is an error."""
+    for name, text in blocks.items():
+        mark = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", flags=re.S)
+        found = 0
+        for page in PAGES:
+            old = page.read_text()
+            new, count = mark.subn(lambda m, text=text: m[1] + "\n" + text.strip() + "\n\n" + m[2], old)
+            found += count
+            if new != old:
+                page.write_text(new)
+        if not found:
+            sys.exit(f"no page has the mark <!-- begin {name} -->")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tinyimagenet", type=Path, metavar="FILE.npz")
+    file = parser.parse_args().tinyimagenet
+    blocks = {}
+    wane("reproduce", "table1", "fig1", "fig2", "fig3", "--data", "digits", "--out", OUT / "digits")
+    wane("bench", "streams", "--out", OUT / "bench")
+    results = json.loads((OUT / "digits" / "results.json").read_text())
+    blocks["table1-digits"] = (OUT / "digits" / "table1.md").read_text()
+    for name in ("fig1", "fig2", "fig3"):
+        blocks[f"{name}-digits"] = results[name]["sentence"]
+    blocks["leaderboard"] = (OUT / "bench" / "leaderboard.md").read_text()
+    blocks["pareto"] = json.loads((OUT / "bench" / "leaderboard.json").read_text())["sentence"]
+    if file is not None:
+        for name, extra in (("table1-tiny", []), ("table1-published", ["--published"])):
+            wane("reproduce", "table1", "--data", file, *extra, "--out", OUT / name)
+            blocks[name] = (OUT / name / "table1.md").read_text()
+    put(blocks)
+    figures = [*(OUT / "digits").glob("fig*.png"), OUT / "bench" / "pareto.png"]
+    for figure in figures:
+        shutil.copy(figure, ROOT / "docs" / "figures" / figure.name)
+    print(f"{len(blocks)} blocks and {len(figures)} figures are fresh")
+
+
+if __name__ == "__main__":
+    main()
