@@ -370,7 +370,7 @@ def test_mirrors(m, y, r):
 
 def literal(p, u, penalty=0.0, k_reg=0, published=False):
     """The scores of all labels, by the words of the definition."""
-    ranked = sorted(range(len(p)), key=lambda k: (-p[k], k))
+    ranked = sorted(range(len(p)), key=lambda k: (-p[k], -k if published else k))
     scores, total = {}, 0.0
     for i, k in enumerate(ranked):
         total += p[k]

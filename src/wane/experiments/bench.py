@@ -28,6 +28,8 @@ COLUMNS = {  # head: key, form
     "rank LCE": ("rank_lce_100", ".1f"),
     "ns": ("nanoseconds", ".0f"),
 }
+LETTER, LINE = 6.0, 11.0  # pixels, of the names in the figure
+PLACES = [(side, up) for up in (0.0, LINE, -LINE, 2 * LINE) for side in (0, -1)]
 CAPTION = (
     "off target: distance of the coverage from 1 - alpha; pinball, Winkler, width: divided by the best on the stream; "
     "rank: by pinball loss; ns: of a round in an array, median over the streams"
@@ -127,13 +129,34 @@ def pareto(lines: Sequence[dict[str, Any]]) -> Finding:
 
 def draw(figure: Any, points: dict[str, tuple[float, float]], front: Sequence[str]) -> None:
     """Points with names, the front as a line of steps."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     axes = figure.subplots()
     for name, (x, y) in points.items():
         best = name in front
-        axes.plot(x, y, "o" if best else "s", color=COLOURS[0] if best else GREY, markersize=5)
-        axes.annotate(name, (x, y), textcoords="offset points", xytext=(5, 3), fontsize=7)
+        axes.plot(x, y, "o" if best else "s", color=COLOURS[0] if best else GREY, markersize=4)
     axes.step(*zip(*(points[name] for name in front), strict=True), "--", where="post", color=COLOURS[0], linewidth=0.8)
     axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.margins(x=0.12)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("distance of the coverage from its target, mean over the streams")
     axes.set_ylabel("width / the narrowest on the stream, mean")
+    figure.draw_without_rendering()
+    taken: list[tuple[float, float, float]] = []
+    for name, point in sorted(points.items(), key=lambda item: item[1][1]):
+        x, y = axes.transData.transform(point)
+        length = LETTER * len(name)
+        right, up = min(
+            PLACES, key=lambda place: (crowded(taken, x + place[0] * length, y + place[1], length), abs(place[1]))
+        )
+        taken.append((x + right * length, y + up, length))
+        side = "left" if right == 0 else "right"
+        offset = (4 if right == 0 else -4, 0.72 * up - 3)
+        axes.annotate(name, point, textcoords="offset points", xytext=offset, fontsize=7, ha=side)
+
+
+def crowded(taken: Sequence[tuple[float, float, float]], x: float, y: float, length: float) -> bool:
+    """Whether a name at this place covers another one."""
+    return any(abs(y - b) < LINE and x < a + n and a < x + length for a, b, n in taken)

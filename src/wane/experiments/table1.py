@@ -111,5 +111,5 @@ def markdown(means: Sequence[dict[str, Any]]) -> str:
     """The table in Markdown: best bold, second underlined."""
     marks = {0: "{}", 1: "**{}**", 2: "<u>{}</u>"}
     lines = [HEADS, ["---"] * len(HEADS)]
-    lines += [[marks[place].format(text) for text, place in line] for line in cells(means)]  # type: ignore[list-item]
+    lines += [[marks[place].format(text) for text, place in line] for line in cells(means)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
