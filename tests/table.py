@@ -48,6 +48,11 @@ ROWS = {
         lambda: learners.Constrained(learners.LinearFTRL(0.1, 0.9, dim=2), domains.HalfSpace([1.0, 2.0], 1.0)),
         lambda: learners.Constrained(learners.LinearFTRL(0.1, 0.9, dim=2), Halved()),
     ],
+    "DiscountHedge": [
+        *both(lambda d: learners.DiscountHedge(d, 2.0, (0.5, 0.9, 0.99, 1.0))),
+        lambda: learners.DiscountHedge(center=0.3, domain=domains.Nonnegative()),
+        lambda: learners.DiscountHedge(2, discounts=(0.9, 1.0), domain=Halved()),
+    ],
     "ExponentialPotential": both(lambda d: learners.ExponentialPotential(1.0, 10.0, 0.9, dim=d)),
     "FTRL": both(lambda d: learners.FTRL(linear, 0.9, dim=d)),
     "GradientDescent": [
@@ -60,6 +65,12 @@ ROWS = {
         lambda: learners.MagnitudeLearner(),
         lambda: learners.MagnitudeLearner(epsilon=2.0, discount=0.9),
     ],
+    "MultiscaleLearner": [
+        *both(lambda d: learners.MultiscaleLearner(d, 2.0)),
+        lambda: learners.MultiscaleLearner(discounts=(0.9, 0.99, 1.0), domain=domains.Nonnegative()),
+        lambda: learners.MultiscaleLearner(2, 0.5, (0.5, 1.0), [1.0, 0.0], domains.Ball(2.0)),
+        lambda: learners.MultiscaleLearner(2, domain=Halved()),
+    ],
     "OddMagnitudeLearner": [lambda: learners.OddMagnitudeLearner(0.5, 0.99)],
     "RegularizedGradientDescent": [
         *both(lambda d: learners.RegularizedGradientDescent(0.1, discount=0.9, dim=d)),
@@ -70,6 +81,12 @@ ROWS = {
         lambda: learners.Rescaled(learners.AdaGrad(1.0, dim=2), 0.9),
     ],
     "SimplifiedMagnitudeLearner": [lambda: learners.SimplifiedMagnitudeLearner(1.0, 0.99, 2.0)],
+    "StronglyAdaptive": [
+        *both(lambda d: learners.StronglyAdaptive(learners.AdaGrad(dim=d, domain=domains.Ball(2.0)), 1e7)),
+        lambda: learners.StronglyAdaptive(
+            learners.Constrained(learners.OddMagnitudeLearner(1.0, 0.99), domains.Ball(1.0)), 1e7, 2.0, levels=4
+        ),
+    ],
 }
 
 MAKERS = [make for makers in ROWS.values() for make in makers]

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -51,7 +53,9 @@ def test_reproduce_as_json(tmp_path):
     found = json.loads(said)
     assert found == json.loads((tmp_path / "results.json").read_text())
     assert [row["seed"] for row in found["table1"]] == [0] * 10 + [1] * 10
-    assert found["runs"]["table1"]["published"] and found["table1"][7]["settings"]["stale"]
+    settings = found["table1"][7]["settings"]
+    assert found["runs"]["table1"]["published"] and settings["stale"]
+    assert settings["parameters"]["learner.epsilon"] == 1.0 and settings["parameters"]["learner.discount"] == 0.999
 
 
 def test_digits_from_end_to_end(tmp_path):
@@ -84,18 +88,52 @@ def test_bench_of_a_folder(tmp_path):
         (["reproduce", "table1"], 2, "--out"),
         (["reproduce", "table1", "--data", "none.npz", "--out", "o"], 1, "there is no file"),
         (["reproduce", "table1", "--data", "digits", "--data", "b.npz", "--out", "o"], 2, "both schedules"),
-        (["bench", "streams", "--streams", "nowhere", "--out", "o"], 1, "is no folder"),
+        (["bench", "streams", "--streams", "nowhere", "--out", "o"], 1, "is not there"),
         (["bench", "streams", "--streams", "empty", "--out", "o"], 1, "holds no stream"),
+        (["bench", "streams", "--alpha", "2", "--out", "o"], 2, "--alpha"),
+        (["bench", "streams", "--methods", ",", "--streams", "some", "--out", "o"], 1, "no method is given"),
     ],
 )
 def test_errors_say_what_to_do(tmp_path, monkeypatch, arguments, code, wanted):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "some").mkdir()
+    wane.streams.write(tmp_path / "some" / "s.npz", wane.streams.ScoreStream("s", np.ones(300)))
     said = run(*arguments, code=code, NO_COLOR="1", COLUMNS="300")
     assert wanted in said and "Traceback" not in said
     if code == 1:
         assert said.startswith("wane: ") and said.count("\n") == 1
-    assert "Traceback" in run("--debug", *arguments, code=1) if code == 1 else True
+        assert "Traceback" in run(*arguments, "--debug", code=1)  # wherever it stands
+    else:
+        assert "Usage" in said
+
+
+def test_ctrl_c_says_so_and_the_next_run_goes_on(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "data").mkdir()
+    scores = np.abs(np.random.default_rng(0).normal(size=60_000))
+    for name in "abcd":
+        wane.streams.write(tmp_path / "data" / f"{name}.npz", wane.streams.ScoreStream(name, scores))
+    arguments = ["bench", "streams", "--streams", tmp_path / "data", "--methods", "p-control,magl,split"]
+    command = [sys.executable, "-m", "wane", *map(str, arguments), "--workers", "1", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    cache = tmp_path / "out" / "cache"
+    while process.poll() is None and not (cache.is_dir() and any(cache.glob("*.json"))):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    if process.returncode != 0:  # else it was done before the signal came
+        assert process.returncode == 130 and "run it again to go on" in said
+    done = len(list(cache.glob("*.json")))
+    assert 1 <= done
+    before = {p.name: p.stat().st_mtime_ns for p in cache.glob("*.json")}
+    run(*arguments, "--workers", 1, "--out", tmp_path / "out")
+    after = {p.name: p.stat().st_mtime_ns for p in cache.glob("*.json")}
+    assert len(after) == 12 // 4 and {k: after[k] for k in before} == before  # the four are one: the same scores
+
+
+def test_version():
+    assert run("--version").strip() == wane.__version__
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path):

@@ -181,6 +181,14 @@ def test_the_table_of_delays_is_what_the_script_prints():
         assert f"\n{row}\n" in text
 
 
+def test_the_table_of_discounts_is_what_the_script_prints():
+    text = (DOCS / "discounts.md").read_text()
+    printed = list(script("discounts").rows())
+    assert len(printed) == 7
+    for row in printed:
+        assert f"\n{row}\n" in text
+
+
 def test_methods_that_ignore_the_played_radius_are_those_of_the_table():
     text = (DOCS / "delay.md").read_text().partition("## Who looks at the radius that was played")[2]
     rows = [re.findall(r"`([\w-]+)`", row.split("|")[1]) for row in re.findall(r"^\| `.*", text, flags=re.M)]
@@ -217,7 +225,8 @@ def test_the_table_of_learners_is_complete_and_counts_right():
     rows = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){4} O\([1d]\); (d)?(?: \+ )?(\d+)? \|", text, flags=re.M)
     assert len(rows) == text.count("; d") + text.count("O(1); ") == 11
     wrappers = set(re.findall(r"^\| `(\w+)\(learner, ", text, flags=re.M))
-    assert {name for name, _, _ in rows} | wrappers == set(wane.learners.__all__) - {"Learner", "load"}
+    choosers = set(re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){4} O\((?:Kd|d log t)\) \|", text, flags=re.M))
+    assert {name for name, _, _ in rows} | wrappers | choosers == set(wane.learners.__all__) - {"Learner", "load"}
     for name, d, more in rows:
         for make in ROWS[name]:
             memory = json.dumps(make().state_dict()["memory"])

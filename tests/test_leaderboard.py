@@ -51,7 +51,7 @@ def test_a_row_literally(entries, rows):
 
 
 def test_the_unit_does_not_matter(entries):
-    """A stream times 1000 has the same places and a loss times 1000."""
+    """A stream times 1024 has the same coverage and a loss times 1024."""
     scores = entries[1].scores[0]
     for method in METHODS:
         a, b = leaderboard.judge(method, scores, 0.1), leaderboard.judge(method, scores * 1024.0, 0.1)
@@ -63,6 +63,29 @@ def test_series_count_as_one(entries, rows):
     parts = [leaderboard.judge("magl", s, 0.1) for s in entries[0].scores]
     assert row["coverage"] == pytest.approx(np.mean([p["coverage"] for p in parts]))
     assert row["miss_of_target"] == pytest.approx(np.mean([abs(p["coverage"] - 0.9) for p in parts]))
+
+
+def test_what_cannot_be_judged_is_said():
+    with pytest.raises(ValueError, match="signed: scores must be >= 0"):
+        leaderboard.entry("signed", [wane.streams.ScoreStream("s", np.linspace(-3.0, 1.0, 300))])
+    short = wane.streams.LabelStream("s", np.full((90, 2), 0.5), np.zeros(90, dtype=int))
+    assert leaderboard.entry("short", [short]).scores == ()
+
+
+def test_files_of_one_stem_are_told_apart(tmp_path):
+    wane.streams.write(tmp_path / "a.npz", wane.streams.ScoreStream("a", np.arange(250.0)))
+    (tmp_path / "a.csv").write_text("score\n" + "1\n" * 250)
+    (tmp_path / "leaderboard.csv").write_text("of an earlier run\n")
+    assert [e.name for e in bench.folder(tmp_path)] == ["a.csv", "a.npz"]
+    assert [e.name for e in bench.folder(tmp_path / "a.npz")] == ["a"]
+
+
+def test_a_best_loss_of_0_is_a_loss_of_0():
+    rows = [
+        {"stream": "s", "method": m, "pinball": v, "winkler": v, "width": v, "lce_100": v}
+        for m, v in (("a", 0.0), ("b", 1.0))
+    ]
+    assert [r["pinball_ratio"] for r in leaderboard.ranked(rows)] == [1.0, leaderboard.LOST]
 
 
 def test_silent_streams_are_judged():
@@ -152,7 +175,7 @@ def test_a_folder_of_a_leaderboard(entries, tmp_path):
     assert all((tmp_path / name).is_file() for name in results["files"])
     assert (
         results["defaults"]["sf-ogd"]["max_score"] == leaderboard.TOLD
-        and results["defaults"]["magl"]["epsilon"] == "1.0"
+        and results["defaults"]["magl"]["learner.epsilon"] == 1.0
     )
     with pytest.raises(ValueError, match="no stream has 200 rounds"):
         bench.run([short], METHODS, 0.1, tmp_path)
@@ -163,7 +186,7 @@ def test_a_folder_of_a_leaderboard(entries, tmp_path):
 def test_folders_of_streams(tmp_path):
     with pytest.raises(ValueError, match="holds no stream"):
         bench.folder(tmp_path)
-    with pytest.raises(ValueError, match="is no folder"):
+    with pytest.raises(ValueError, match="is not there"):
         bench.folder(tmp_path / "none")
     wane.streams.write(tmp_path / "a.npz", wane.streams.ScoreStream("a", np.arange(1.0, 250.0)))
     (tmp_path / "b.csv").write_text("id,y,yhat\n" + "".join(f"{i % 2},{i},{i + 1}\n" for i in range(500)))

@@ -88,7 +88,7 @@ def test_a_learning_classifier_is_the_loop_by_hand(score):
     model = ConformalClassifier(SGDClassifier(loss="log_loss", random_state=0), conformity_score=score)
     model.partial_fit(X[:1], y[:1], classes=["low", "mid", "top"]).partial_fit(X[1:50], y[1:50])
     model.partial_fit(X[50:], y[50:])
-    estimator, oc = SGDClassifier(loss="log_loss", random_state=0), by_hand("magl", score, 0.1)
+    estimator, oc = SGDClassifier(loss="log_loss", random_state=0), by_hand("auto", score, 0.1)
     estimator.partial_fit(X[:1], y[:1], classes=["low", "mid", "top"])
     for t in range(1, 80):
         p = oc.predict(estimator.predict_proba(X[t : t + 1])[0])
@@ -103,7 +103,7 @@ def test_fit_warms_up_on_the_last_rows_with_a_model_of_the_first():
     X, y = linear()
     model = ConformalRegressor(LinearRegression(), calibration=0.25).fit(X, y)
     first = LinearRegression().fit(X[:180], y[:180])
-    oc = by_hand("magl", "absolute", 0.1)
+    oc = by_hand("auto", "absolute", 0.1)
     oc.warm_start(first.predict(X[180:]), y[180:])
     assert state(model) == json.dumps(oc.state_dict()) and (model.estimator_.coef_ == first.coef_).all()
     assert np.isnan(model.coverage_)  # the past is in no metric
@@ -179,7 +179,7 @@ def test_an_estimator_fitted_before_is_taken_as_it_is():
     fitted = LinearRegression().fit(X[:50], y[:50])
     model = ConformalRegressor(fitted, prefit=True).fit(X, y)
     assert model.estimator_ is fitted
-    oc = by_hand("magl", "absolute", 0.1)
+    oc = by_hand("auto", "absolute", 0.1)
     oc.warm_start(fitted.predict(X), y)
     assert state(model) == json.dumps(oc.state_dict())
     cold = ConformalRegressor(fitted, prefit=True).partial_fit(X, y)
@@ -294,7 +294,7 @@ def test_coverage_on_diabetes_after_a_shift():
     stream, labels = np.tile(X[200:], (4, 1)), np.tile(y[200:], 4)
     labels = labels + 150.0 * (np.arange(len(labels)) >= len(labels) // 2)
     half = len(labels) // 2
-    model = ConformalRegressor(LinearRegression(), settings={"epsilon": "auto"}).fit(X[:200], y[:200])
+    model = ConformalRegressor(LinearRegression()).fit(X[:200], y[:200])
     lower, upper = model.predict_interval(stream[half:]).T
     assert np.mean((lower <= labels[half:]) & (labels[half:] <= upper)) < 0.2  # a radius that stays covers little
     model.partial_fit(stream[:half], labels[:half])

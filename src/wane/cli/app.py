@@ -18,6 +18,18 @@ app.command()(reproduce)
 app.add_typer(bench.app, name="bench")
 
 
+def version(wanted: bool) -> None:
+    """Print the version, and nothing else."""
+    if wanted:
+        from wane.version import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit()
+
+
 @app.callback()
-def common(debug: bool = typer.Option(False, "--debug", help="Show where an error comes from.")) -> None:
+def common(
+    debug: bool = typer.Option(False, "--debug", help="Show where an error comes from."),
+    version: bool = typer.Option(False, "--version", help="Show the version.", callback=version, is_eager=True),
+) -> None:
     """Online learning that forgets gracefully, and conformal prediction built on it."""

@@ -10,6 +10,7 @@ import typer
 
 from wane.cli.progress import shown
 
+LEAST = ("infinite", "rank LCE", "worst LCE", "Winkler", "worst", "rank", "ns")  # not shown where it is narrow
 app = typer.Typer(help="Leaderboards: every method on the same data, nothing tuned.", no_args_is_help=True)
 
 
@@ -22,10 +23,11 @@ def bench() -> None:
 def streams(
     out: Annotated[Path, typer.Option(help="The folder for tables, figures and what was computed so far.")],
     streams: Annotated[
-        str, typer.Option(help="bundled (real series out of installed packages), or a folder of .npz, .csv, .parquet.")
+        str,
+        typer.Option(help="bundled (real series out of packages), or a file or folder: .npz, .csv, .parquet."),
     ] = "bundled",
-    methods: Annotated[str, typer.Option(help="all, or names with commas between.")] = "all",
-    alpha: Annotated[float, typer.Option(help="The share of rounds that may be missed.")] = 0.1,
+    methods: Annotated[str, typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.")] = "all",
+    alpha: Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of rounds that may be missed.")] = 0.1,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print leaderboard.json and nothing else.")] = False,
 ) -> None:
@@ -34,7 +36,7 @@ def streams(
     from wane.cli.console import console, table
     from wane.experiments import bench
 
-    names = trackers.names() if methods == "all" else [name.strip() for name in methods.split(",")]
+    names = trackers.names() if methods == "all" else [name.strip() for name in methods.split(",") if name.strip()]
     with shown(quiet=json) as started:
         entries = bench.bundled() if streams == "bundled" else bench.folder(Path(streams))
         results = bench.run(entries, names, alpha, out, workers, started)
@@ -43,7 +45,8 @@ def streams(
         return
     screen = console()
     title = f"{len(names)} methods on {len(results['streams'])} streams, alpha {alpha:g}: means over the streams"
-    screen.print(table(title, list(bench.COLUMNS), bench.cells(results["leaderboard"]), bench.CAPTION))
+    lines = bench.cells(results["leaderboard"])
+    screen.print(table(title, list(bench.COLUMNS), lines, bench.CAPTION, LEAST, screen.width))
     screen.print(results["sentence"])
     if results["too_short"]:
         screen.print(f"left out, too short to be judged: {', '.join(results['too_short'])}")

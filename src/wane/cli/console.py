@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-WIDE = 120
+WIDE = 160
 STYLES = ("", "bold", "underline")
 
 
@@ -17,16 +17,33 @@ def console() -> Any:
     return found if found.is_terminal else Console(width=WIDE, highlight=False)
 
 
-def table(title: str, heads: Sequence[str], lines: Sequence[Sequence[Any]], caption: str | None = None) -> Any:
-    """A table; a cell is text, or text with its place: 1 is bold, 2 underlined."""
+def table(
+    title: str,
+    heads: Sequence[str],
+    lines: Sequence[Sequence[Any]],
+    caption: str | None = None,
+    least: Sequence[str] = (),
+    width: int = WIDE,
+) -> Any:
+    """A table; a cell is text, or text with its place: 1 is bold, 2 underlined.
+
+    Columns in ``least`` are left out, in that order, until the table is narrow enough.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    placed = [[cell if isinstance(cell, tuple) else (cell, 0) for cell in line] for line in lines]
+    columns = list(zip(*placed, strict=True))
+    kept = dict(zip(heads, columns, strict=True))
+    dropped = [head for head in least if head in kept]
+    while dropped and sum(3 + max(len(head), *(len(t) for t, _ in column)) for head, column in kept.items()) > width:
+        kept.pop(dropped.pop(0))
+    if len(kept) < len(heads):
+        caption = f"{caption or ''} (wider: {', '.join(head for head in heads if head not in kept)})"
     found = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, head in enumerate(heads):
-        found.add_column(head, justify="right" if i else "left", overflow="fold")
-    for line in lines:
-        cells = [cell if isinstance(cell, tuple) else (cell, 0) for cell in line]
-        found.add_row(*(Text(text, style=STYLES[place]) for text, place in cells))
+    for i, head in enumerate(kept):
+        found.add_column(head, justify="right" if i else "left", no_wrap=True)
+    for line in zip(*kept.values(), strict=True):
+        found.add_row(*(Text(text, style=STYLES[place]) for text, place in line))
     return found

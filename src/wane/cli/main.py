@@ -20,11 +20,13 @@ def main() -> None:
             raise
         sys.exit(MISSING)
     debug = "--debug" in sys.argv or bool(os.environ.get("WANE_DEBUG"))
+    sys.argv = [sys.argv[0], *(word for word in sys.argv[1:] if word != "--debug")]  # wherever it stands
     try:
         app()
-    except KeyboardInterrupt:
-        sys.stderr.write("wane: interrupted\n")
-        sys.exit(130)
+    except SystemExit as leaving:
+        if leaving.code == 130:  # Ctrl-C: what was finished is written, and the rest is found again
+            sys.stderr.write("wane: interrupted; run it again to go on\n")
+        raise
     except (ValueError, TypeError, OSError, ImportError) as error:
         if debug:
             raise

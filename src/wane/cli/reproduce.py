@@ -11,6 +11,7 @@ import typer
 
 from wane.cli.progress import shown
 
+LEAST = ("in the paper", "smoothed", "time, step")  # what a narrow terminal does not show
 CAPTION = "best bold, second underlined; in the paper: coverage, width, LCE_100, time, on its own images"
 
 
@@ -30,14 +31,14 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="The folder for results.json, tables and figures.")],
     data: Annotated[
         list[str] | None,
-        typer.Option(help="digits (of scikit-learn), or FILE.npz with probs and label; twice for two schedules."),
+        typer.Option(help="digits (the default), or FILE.npz with probs and label; for fig1 also a gradual one."),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="As the published code does it, not as the paper says.")
     ] = False,
     seeds: Annotated[int, typer.Option(min=1, help="Table 1 with this many seeds: mean and spread.")] = 1,
-    trials: Annotated[int, typer.Option(min=1, help="Of the runtime.")] = 10,
-    quick: Annotated[bool, typer.Option("--quick", help="A short stream and small games, to try it out.")] = False,
+    trials: Annotated[int, typer.Option(min=1, help="How often the runtime is measured.")] = 10,
+    quick: Annotated[bool, typer.Option("--quick", help="Few digits and small games, to try it out.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print results.json and nothing else.")] = False,
 ) -> None:
     """Make the paper's table and figures: from bundled data, or from a stream of your own."""
@@ -52,6 +53,7 @@ def reproduce(
         source = Digits(rounds=1200 if quick else None)
     else:
         source = Files([Path(name) for name in given])
+    source.stream(source.main, 0)  # before a folder is made: the file may not be there
     wanted = [t for t in TARGETS if Target.all in targets or Target(t) in targets]
     with shown(quiet=json) as started:
         work = Reproduction(source, out, published, seeds, trials, quick, started)
@@ -74,7 +76,8 @@ def tell(work: Any, wanted: list[str]) -> None:
     if "table1" in wanted:
         way = "as the published code does it" if work.published else "as the paper defines it"
         lines = table1.cells(results["table1_mean"])
-        screen.print(table(f"Table 1 on {work.source.name}, {way}", table1.HEADS, lines, CAPTION))
+        title = f"Table 1 on {work.source.name}, {way}"
+        screen.print(table(title, table1.HEADS, lines, CAPTION, LEAST, screen.width))
     for name in wanted:
         found = results[name] if name == "theory" else {name: results[name]} if name.startswith("fig") else {}
         for title, finding in found.items():

@@ -134,7 +134,7 @@ def policy(score: Score, on_unbounded: str, limits: tuple[float, float]) -> str:
 def bound_of(tracker: Any) -> tuple[float | None, str | None]:
     """What the paper's lemmas allow the coverage sum, or None and why they do not apply."""
     if not hasattr(tracker, "coverage_bound"):
-        return None, f"the lemmas are about magl-d and magl, not {type(tracker).__name__}"
+        return None, f"there is a bound for auto, magl and magl-d, not for {type(tracker).__name__}"
     try:
         return tracker.coverage_bound(), None
     except (TypeError, ValueError) as error:

@@ -71,7 +71,7 @@ class OnlineConformal:
 
     def __init__(
         self,
-        tracker: str | Tracker | Sequence[Tracker],
+        tracker: str | Tracker | Sequence[Tracker] = "auto",
         score: str | Score = "absolute",
         alpha: float | Sequence[float] | None = None,
         *,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wane import streams, trackers
+from wane.checks import share
 from wane.experiments import figures, leaderboard, workers
 from wane.experiments.figures import COLOURS, GREY
 from wane.experiments.leaderboard import Entry
@@ -30,6 +31,7 @@ COLUMNS = {  # head: key, form
 }
 LETTER, LINE = 6.0, 11.0  # pixels, of the names in the figure
 PLACES = [(side, up) for up in (0.0, LINE, -LINE, 2 * LINE) for side in (0, -1)]
+OWN = ("leaderboard.csv", "pareto.csv")  # files of ours, should they stand among the streams
 CAPTION = (
     "off target: distance of the coverage from 1 - alpha; pinball, Winkler, width: divided by the best on the stream; "
     "rank: by pinball loss; ns: of a round in an array, median over the streams"
@@ -43,13 +45,15 @@ def bundled() -> list[Entry]:
 
 
 def folder(path: Path) -> list[Entry]:
-    """One entry for each file of a folder; the series of a file count as one."""
-    if not path.is_dir():
-        raise ValueError(f"{path} is no folder: give 'bundled', or a folder with files {', '.join(READERS)}")
-    files = sorted(f for f in path.iterdir() if f.suffix in READERS)
+    """One entry for a file, or for each file of a folder; the series of a file count as one."""
+    if not path.exists():
+        raise ValueError(f"{path} is not there: give 'bundled', a file {', '.join(READERS)}, or a folder of such files")
+    files = sorted(f for f in path.iterdir() if f.suffix in READERS and f.name not in OWN) if path.is_dir() else [path]
     if not files:
         raise ValueError(f"{path} holds no stream: files {', '.join(READERS)} are wanted")
-    return [leaderboard.entry(f.stem, streams.read_all(f)) for f in files]
+    stems = [f.stem for f in files]
+    names = [f.stem if stems.count(f.stem) == 1 else f.name for f in files]
+    return [leaderboard.entry(name, streams.read_all(f)) for name, f in zip(names, files, strict=True)]
 
 
 def run(
@@ -61,7 +65,11 @@ def run(
     started: Callable[[str, int], Callable[[], Any]] = lambda name, ticks: lambda: None,
 ) -> dict[str, Any]:
     """Play, or find again what was played; write leaderboard.{json,csv,md} and pareto.{pdf,svg,png,csv}."""
+    share("alpha", alpha)
+    figures.needed()
     unknown = sorted({*methods} - {*trackers.names()})
+    if not methods:
+        raise ValueError(f"no method is given: known are {', '.join(trackers.names())}")
     if unknown:
         raise ValueError(f"no method is called {', '.join(unknown)}: known are {', '.join(trackers.names())}")
     short = [e.name for e in entries if not e.scores]
@@ -135,9 +143,11 @@ def draw(figure: Any, points: dict[str, tuple[float, float]], front: Sequence[st
     for name, (x, y) in points.items():
         best = name in front
         axes.plot(x, y, "o" if best else "s", color=COLOURS[0] if best else GREY, markersize=4)
-    axes.step(*zip(*(points[name] for name in front), strict=True), "--", where="post", color=COLOURS[0], linewidth=0.8)
+    line = {"color": COLOURS[0], "linewidth": 0.8, "alpha": 0.4}
+    xs, ys = ([points[name][k] for name in front] for k in (0, 1))
+    axes.step(xs, ys, "--", where="post", **line)
     axes.set_xscale("log")
-    axes.margins(x=0.12)
+    axes.margins(x=0.2)
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())

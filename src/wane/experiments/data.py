@@ -47,9 +47,10 @@ class Files:
                 f"two files for one schedule: {', '.join(map(str, paths))}; the gradual one has 'gradual' in its name"
             )
         first = paths[0]
-        other = first.with_name(first.name.replace("sudden", "gradual"))
-        if "gradual" not in self.paths and other != first and other.is_file():
-            self.paths["gradual"] = other  # it stands beside the one that was given
+        for this, other in (("sudden", "gradual"), ("gradual", "sudden")):
+            beside = first.with_name(first.name.replace(this, other))
+            if other not in self.paths and beside != first and beside.is_file():
+                self.paths[other] = beside  # it stands beside the one that was given
         self.main = "gradual" if "gradual" in first.name else "sudden"
         self.name = first.name
 

@@ -32,7 +32,7 @@ def run(experiments: Sequence[Experiment], tick: Callable[[], Any] = lambda: Non
         numbers,
         data,
         lambda figure: draw(figure, experiments, curves),
-        (4.0 * len(experiments), 5.0),
+        (max(5.0, 4.0 * len(experiments)), 5.0),
     )
 
 
@@ -87,34 +87,49 @@ def numbers_of(experiment: Experiment, curves: Curves) -> dict[str, Any]:
 
 
 def sentence(numbers: dict[str, Any]) -> str:
-    """What is to be seen."""
+    """The numbers in words."""
     parts = []
     for stream, found in numbers.items():
-        worst = max(v["mean_local_coverage_error"] for v in found.values())
-        parts.append(f"on {stream} the coverage of {WINDOW} rounds is off 0.9 by {worst:.3f} or less on average")
-    return "Local coverage stays near the target and local width follows the best fixed one: " + "; ".join(parts) + "."
+        errors = [v["mean_local_coverage_error"] for v in found.values()]
+        widths = [v["mean_local_width_error"] for v in found.values()]
+        best = next(iter(found.values()))["mean_best_fixed_local_width"]
+        parts.append(
+            f"on {stream} local coverage is off 0.9 by {min(errors):.3f} to {max(errors):.3f} on average, and local "
+            f"width off the best fixed one, {best:.3g}, by {min(widths):.2g} to {max(widths):.2g}"
+        )
+    return f"Over windows of {WINDOW} rounds, " + "; ".join(parts) + "."
 
 
 def draw(figure: Any, experiments: Sequence[Experiment], curves: Sequence[Curves]) -> None:
-    """Local coverage, local width, severity, one above the other."""
-    axes = figure.subplots(3, len(experiments), squeeze=False, sharex="col", sharey="row", height_ratios=(3, 3, 1.2))
+    """Local coverage, local width and, where it is known, severity, one above the other."""
+    corrupted = any(e.stream.severity is not None and e.stream.severity.any() for e in experiments)
+    heights = (3.0, 3.0, 1.2)[: 3 if corrupted else 2]
+    axes = figure.subplots(
+        len(heights), len(experiments), squeeze=False, sharex="col", sharey="row", height_ratios=heights
+    )
     for i, (experiment, found) in enumerate(zip(experiments, curves, strict=True)):
-        top, middle, bottom = axes[:, i]
+        top, middle = axes[:2, i]
         for name, colour, dash in zip(MAGNITUDE, COLOURS, ("-", "--", "-."), strict=False):
-            top.plot(gaussian_filter1d(found[name]["coverage"], SIGMA), dash, color=colour, label=TITLES[name])
-            middle.plot(gaussian_filter1d(found[name]["width"], SIGMA), dash, color=colour)
+            top.plot(smooth(found[name]["coverage"]), dash, color=colour, label=TITLES[name])
+            middle.plot(smooth(found[name]["width"]), dash, color=colour)
         top.axhline(1.0 - ALPHA, color="black", linewidth=0.8)
-        best = gaussian_filter1d(found[""]["width"], SIGMA)
-        middle.plot(best, ":", color="black", linewidth=1.6, label="best fixed")
-        severity = experiment.stream.severity
-        assert severity is not None
-        bottom.step(np.arange(len(severity) - experiment.stream.warm_up), severity[experiment.judged], color=GREY)
+        middle.plot(smooth(found[""]["width"]), ":", color="black", linewidth=1.6, label="best fixed")
+        if corrupted:
+            severity = experiment.stream.severity
+            assert severity is not None
+            severity = severity[experiment.judged]
+            axes[2, i].step(np.arange(len(severity)), severity, color=GREY)
+            axes[2, i].set_ylim(-0.3, 5.3)
         top.set_title(experiment.stream.name)
-        bottom.set_xlabel(f"round (the first of {WINDOW})")
-        bottom.set_ylim(-0.3, 5.3)
-        if i == 0:
-            top.set_ylabel("local coverage")
-            middle.set_ylabel("radius, local" if experiment.published else "set size, local")
-            bottom.set_ylabel("severity")
+        axes[-1, i].set_xlabel(f"round (the first of {WINDOW})")
+    axes[0, 0].set_ylabel("local coverage, smoothed")
+    axes[1, 0].set_ylabel("radius, local" if experiments[0].published else "set size, local")
+    if corrupted:
+        axes[2, 0].set_ylabel("severity")
     lines = [*axes[0, 0].get_lines()[: len(MAGNITUDE)], axes[1, 0].get_lines()[-1]]
-    figure.legend(handles=lines, loc="outside upper center", ncols=len(lines))
+    figure.legend(handles=lines, loc="outside upper center", ncols=len(lines) if len(experiments) > 1 else 2)
+
+
+def smooth(curve: np.ndarray) -> np.ndarray:
+    """As the paper draws it."""
+    return gaussian_filter1d(curve, SIGMA)

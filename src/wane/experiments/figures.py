@@ -34,6 +34,14 @@ STYLE: dict[Any, Any] = {
 FORMATS = ("pdf", "svg", "png")
 
 
+def needed() -> None:
+    """Say what is missing before work begins that ends in a figure."""
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise ImportError('figures need matplotlib: pip install "wane[plot]"') from None
+
+
 def save(finding: Finding, folder: Path, name: str | None = None) -> list[Path]:
     """Draw a finding under its name, or another; returns the files. Needs matplotlib."""
     import matplotlib

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from wane import metrics, trackers
+from wane.experiments.results import flat
 from wane.scores import RAPS
 from wane.streams import LabelStream
 
@@ -124,11 +125,15 @@ class Experiment:
         return Play(radii, covered, self._sizes(radii))
 
     def described(self, name: str) -> dict[str, Any]:
-        """The settings of a method as plain data."""
-        found = {k: repr(v) if isinstance(v, trackers.Loss) else v for k, v in self.settings(name).items()}
-        stale = {"stale": True} if self.published and name in MAGNITUDE else {}
-        raps = {"penalty": PENALTY, "k_reg": max(1, self.stream.probabilities.shape[1] // 10)}
-        return {"alpha": ALPHA, **found, **stale, "raps": raps, "warm_up": self.stream.warm_up}
+        """Everything that a method was made with, as plain data, and the score."""
+        raps = {"penalty": PENALTY, "k_reg": max(1, self.stream.probabilities.shape[1] // 10), "published": True}
+        tracker: Any = self.tracker(name)
+        stale = isinstance(tracker, trackers.Lagged)
+        made = (tracker.tracker if stale else tracker).state_dict()
+        return {
+            "alpha": ALPHA, "class": made["class"], "parameters": flat(made["parameters"]), "stale": stale,
+            "raps": raps, "warm_up": self.stream.warm_up,
+        }  # fmt: skip
 
     def _sizes(self, radii: np.ndarray) -> np.ndarray:
         return np.count_nonzero(self.every <= radii[:, None], axis=1)

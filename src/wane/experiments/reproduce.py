@@ -55,6 +55,8 @@ class Reproduction:
 
     def run(self, targets: Sequence[str]) -> dict[str, Any]:
         """Make the targets; returns what results.json holds."""
+        if set(targets) - {"table1"}:
+            figures.needed()
         for target in targets:
             getattr(self, target)()
         return self.results
@@ -92,8 +94,8 @@ class Reproduction:
         for name, run in theory.EXPERIMENTS.items():
             finding = run(quick=self.quick)
             found[name] = self._files(finding, f"theory_{name}")
+            self._keep("theory", found)
             tick()
-        self._keep("theory", found)
 
     def _rows(self) -> list[dict[str, Any]]:
         if self.rows is None:
@@ -119,7 +121,7 @@ class Reproduction:
         drawn = figures.save(finding, self.out, name)
         self.files += drawn
         files = [f"{name}.csv", *(path.name for path in drawn)]
-        return {"sentence": finding.sentence, "numbers": finding.numbers, "files": files}
+        return {"sentence": finding.sentence, "numbers": finding.numbers, "data": finding.data, "files": files}
 
     def _csv(self, name: str, columns: Any) -> None:
         path = self.out / f"{name}.csv"

@@ -61,11 +61,14 @@ def write_json(path: Path, data: Any) -> None:
 def read_json(path: Path) -> Any:
     """What is there; an empty dictionary when there is nothing."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as error:
         raise ValueError(f"{path} is not JSON ({error}): move it away, or choose another folder") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} does not hold results: move it away, or choose another folder")
+    return found
 
 
 def write_csv(path: Path, columns: Mapping[str, Any]) -> None:
@@ -89,3 +92,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     return value.item() if isinstance(value, np.generic) else value
+
+
+def flat(parameters: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The parameters of a tracker and of what is inside it, by dotted names."""
+    found: dict[str, Any] = {}
+    for key, value in parameters.items():
+        if isinstance(value, dict) and "state" in value:
+            found |= flat(value["state"]["parameters"], f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found

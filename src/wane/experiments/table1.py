@@ -43,7 +43,7 @@ def run(experiment: Experiment, trials: int = 10, tick: Callable[[], Any] = lamb
         row: dict[str, Any] = {"method": name, "title": TITLES[name], **qualities}
         for kind, values in seconds[name].items():
             row[f"runtime_{kind}"] = values.mean() / unit[kind]
-            row[f"runtime_{kind}_std"] = values.std() / unit[kind]
+            row[f"runtime_{kind}_std"] = values.std(ddof=1) / unit[kind] if trials > 1 else 0.0
             row[f"nanoseconds_{kind}"] = values.mean() * 1e9
         rows.append({**row, "paper": PAPER[name], "settings": experiment.described(name), **common})
     return rows
@@ -97,7 +97,7 @@ def cells(means: Sequence[dict[str, Any]]) -> list[list[tuple[str, int]]]:
         values = [round(column.worse(float(format(row[column.key], column.form))), 9) for row in means]
         best = sorted(set(values))
         for line, row, value in zip(lines, means, values, strict=True):
-            spread = row.get(column.deviation or f"{column.key}_spread")
+            spread = row.get(column.deviation or f"{column.key}_spread") or None
             text = format(row[column.key], column.form)
             text += "" if spread is None else f"±{format(spread, column.form)}"
             line.append((text, best.index(value) + 1 if value in best[:2] else 0))

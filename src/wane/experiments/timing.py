@@ -13,20 +13,24 @@ import numpy as np
 
 from wane.trackers import CoverageWarning, Tracker
 
+LEAST = 5000  # rounds in a trial: a shorter stream is played several times
+
 
 def measured(
     makers: dict[str, Callable[[], Tracker]], scores: np.ndarray, trials: int, tick: Callable[[], Any] = lambda: None
 ) -> dict[str, dict[str, np.ndarray]]:
     """Seconds a round, batch and step, in each trial; in a trial each method plays once, so all share a bad moment."""
     listed = scores.tolist()
+    repeats = -(-LEAST // max(len(scores), 1))
     seconds: dict[str, dict[str, list[float]]] = {name: {"batch": [], "step": []} for name in makers}
     with undisturbed():
         for trial in range(-1, trials):  # the first warms caches up and does not count
             for name, make in makers.items():
-                batch, step = timed(make().run, scores), timed(steps, make(), listed)
+                batch = sum(timed(make().run, scores) for _ in range(repeats))
+                step = sum(timed(steps, make(), listed) for _ in range(repeats))
                 if trial >= 0:
-                    seconds[name]["batch"].append(batch / len(scores))
-                    seconds[name]["step"].append(step / len(scores))
+                    seconds[name]["batch"].append(batch / (repeats * len(scores)))
+                    seconds[name]["step"].append(step / (repeats * len(scores)))
                     tick()
     return {name: {kind: np.array(values) for kind, values in found.items()} for name, found in seconds.items()}
 

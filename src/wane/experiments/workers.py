@@ -12,12 +12,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy
+
 import wane
 from wane.experiments import leaderboard
 from wane.experiments.leaderboard import Entry
 from wane.experiments.results import write_json
 
-CODE = ("learners", "metrics", "trackers", "order.py", "special.py", "vectors.py", "experiments/leaderboard.py")
+CODE = ("learners", "metrics", "trackers", "theory", "checks.py", "domains.py", "order.py", "special.py", "vectors.py")
+MORE = ("experiments/leaderboard.py", "experiments/protocol.py")
 
 
 def run(
@@ -68,7 +72,10 @@ def computed(waiting: Sequence[Any], alpha: float, workers: int | None) -> Any:
     try:
         jobs = {pool.submit(leaderboard.play, task[1], task[0].scores, alpha): task for task in waiting}
         for job in concurrent.futures.as_completed(jobs):
-            yield jobs[job], job.result()
+            try:
+                yield jobs[job], job.result()
+            except (ArithmeticError, ValueError, TypeError) as error:
+                raise ValueError(f"{jobs[job][1]} on {jobs[job][0].name}: {error}") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -84,7 +91,8 @@ def kept(path: Path) -> dict[str, Any] | None:
 
 def key(content: str, method: str, alpha: float) -> str:
     """What a row depends on."""
-    rules = json.dumps([content, method, leaderboard.defaults([method]), repr(alpha), wane.compiled(), code()])
+    made = [wane.compiled(), np.__version__, scipy.__version__, code()]
+    rules = json.dumps([content, method, leaderboard.defaults([method]), repr(alpha), made])
     return hashlib.sha256(rules.encode()).hexdigest()[:32]
 
 
@@ -102,7 +110,7 @@ def code() -> str:
     """Of the source of everything a row is computed by."""
     root = Path(wane.__file__).parent
     found = hashlib.sha256()
-    for name in CODE:
+    for name in (*CODE, *MORE):
         path = root / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             found.update(file.read_bytes())

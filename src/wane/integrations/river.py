@@ -46,7 +46,7 @@ class ConformalRegressor(base.Wrapper, base.Regressor):
     def __init__(
         self,
         regressor: Any,
-        method: Any = "magl",
+        method: Any = "auto",
         alpha: float | None = 0.1,
         score: Any = "absolute",
         settings: dict[str, Any] | None = None,
@@ -121,7 +121,7 @@ class ConformalClassifier(base.Wrapper, base.Classifier):
     def __init__(
         self,
         classifier: Any,
-        method: Any = "magl",
+        method: Any = "auto",
         alpha: float | None = 0.1,
         score: Any = "aps",
         settings: dict[str, Any] | None = None,

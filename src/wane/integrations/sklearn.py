@@ -182,7 +182,7 @@ class ConformalRegressor(RegressorMixin, Conformal):
     def __init__(
         self,
         estimator: Any,
-        method: Any = "magl",
+        method: Any = "auto",
         alpha: Any = 0.1,
         *,
         conformity_score: Any = "absolute",
@@ -263,7 +263,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):
     def __init__(
         self,
         estimator: Any,
-        method: Any = "magl",
+        method: Any = "auto",
         alpha: Any = 0.1,
         *,
         conformity_score: Any = "aps",

@@ -4,7 +4,8 @@
 The rule of Algorithm 1 is applied to abs(s), and the prediction takes the sign of s. There is no domain, hence no
 line 7. This learner is not in the paper (its own signed learner is Algorithm 3 in one dimension); sums of odd
 learners over a grid of discounts build on it, and so do the trackers ``magl-d`` and ``magl``, whose radius is its
-positive part: where labels come in time that is Algorithm 1. No regret bound is claimed for it here.
+positive part: where labels come in time that is Algorithm 1. Its regret bound is that of Algorithm 1 with absolute
+values, ``theory.odd_bound``, where the proof is.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ class OddMagnitudeLearner(Learner):
 
     .. math::
         x = \mathrm{sign}(s)\, \max\bigl(0, \varepsilon\, \mathrm{rule}(v, |s|, h)\bigr)
+
+    Its discounted regret against any u is at most ``theory.odd_bound``.
 
     Args:
         epsilon: a guess of the scale of the answer.

@@ -4,9 +4,9 @@ A file is a table of columns with the names below, in any order; other columns a
 
 - forecasts: ``y`` and ``yhat`` (or ``y_hat``), and possibly ``scale``;
 - scores: ``score`` (or ``scores``);
-- both possibly with a time (``timestamp``, ``time`` or ``ds``) and a series (``series``, ``unique_id``, ``id`` or
-  ``state``), when there are several in one file. Rounds are in the order of the time, if it is dates or numbers,
-  and otherwise in that of the file; those with a missing number are left out;
+- both possibly with a time (``timestamp``, ``time``, ``ds``, ``date`` or ``datetime``) and a series (``series``,
+  ``unique_id``, ``id`` or ``state``), when there are several in one file. Rounds are in the order of the time (ISO
+  dates or numbers), and without one in that of the file; those with a missing number are left out;
 - labels (npz only): ``probs`` (T, K) and ``label``, and possibly ``severity``, ``corruption``, ``kinds``;
 - an npz file may also hold ``name``, ``warm_up``, ``shifts`` and ``about``, as `write` does.
 """
@@ -30,7 +30,7 @@ Table = dict[str, np.ndarray]
 
 Y_HAT = ("yhat", "y_hat")
 SCORES = ("scores", "score")
-TIME = ("timestamp", "time", "ds")
+TIME = ("timestamp", "time", "ds", "date", "datetime")
 SERIES = ("series", "unique_id", "id", "state")
 MARKS = ("name", "warm_up", "shifts", "about", "kinds", "probs", "label")  # in npz files
 WARM_UP, LONG_ENOUGH = 1000, 2000  # the published protocol: 1,000 clean rounds first, then the stream itself
@@ -49,11 +49,11 @@ def read(path: Path) -> Stream:
     ('sales', array([ 9., 12.]), array([0.5, 2. ]))
     """
     if os.path.isdir(path):
-        raise ValueError(f"{os.fspath(path)!r} is a folder: read_all reads every stream in it")
+        raise ValueError(f"{os.fspath(path)!r} is a folder: give one file, or wane.streams.read_all for all of it")
     found = read_all(path)
     if len(found) > 1:
         shown = ", ".join(s.name for s in found[:5]) + (", ..." if len(found) > 5 else "")
-        raise ValueError(f"{os.fspath(path)!r} holds {len(found)} series ({shown}): read_all reads them all")
+        raise ValueError(f"{os.fspath(path)!r} holds {len(found)} series ({shown}): give a file with one, or read_all")
     return found[0]
 
 
@@ -67,13 +67,14 @@ def read_all(path: Path) -> list[Stream]:
     if not os.path.isfile(path):
         raise FileNotFoundError(f"there is no file {os.fspath(path)!r}")
     stem, suffix = os.path.splitext(os.path.basename(path))
+    suffix = suffix.lower()
     if suffix not in READERS:
         raise ValueError(f"{os.fspath(path)!r} must end in one of {', '.join(READERS)}")
     table = READERS[suffix](os.fspath(path))
     if suffix != ".npz":
         table = {name: column for name, column in table.items() if name not in MARKS}  # there they are columns of yours
     try:
-        return _streams(table, stem)
+        return _streams(table, stem, dated=suffix != ".npz")
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{os.fspath(path)!r}: {error}") from error
@@ -114,17 +115,22 @@ def _columns(stream: Stream) -> dict[str, Any]:
     }
 
 
-def _streams(table: Table, stem: str) -> list[Stream]:
-    """The streams in a table: of labels, of forecasts or of scores, whichever columns are there."""
+def _streams(table: Table, stem: str, dated: bool) -> list[Stream]:
+    """The streams in a table: of labels, of forecasts or of scores, whichever columns are there.
+
+    ``dated``: a time must be one that can be put in order; otherwise text is kept as it is.
+    """
     name = str(table["name"]) if "name" in table and table["name"].ndim == 0 else stem
     y_hat, scores = _first(table, Y_HAT), _first(table, SCORES)
     if "probs" in table and "label" in table:
         return [_labels(table, name)]
     if "y" in table and y_hat:
-        return _rounds(table, name, {"y": "y", "y_hat": y_hat})
+        return _rounds(table, name, {"y": "y", "y_hat": y_hat}, dated)
     if scores:
-        return _rounds(table, name, {"scores": scores})
-    raise ValueError(f"wanted columns y and yhat, or score, or (npz) probs and label; there are {', '.join(table)}")
+        return _rounds(table, name, {"scores": scores}, dated)
+    raise ValueError(
+        f"wanted columns y and yhat, or score, or (npz) probs and label; there are {', '.join(table)}: rename them"
+    )
 
 
 def _first(table: Table, names: tuple[str, ...]) -> str | None:
@@ -142,7 +148,7 @@ def _labels(table: Table, name: str) -> LabelStream:
     return LabelStream(name, table["probs"], table["label"], severity, table.get("corruption"), kinds, warm_up)
 
 
-def _rounds(table: Table, name: str, wanted: dict[str, str]) -> list[Stream]:
+def _rounds(table: Table, name: str, wanted: dict[str, str], dated: bool) -> list[Stream]:
     """One stream for each series in a table of forecasts or scores."""
     columns = {field: numbers(column, table[column]) for field, column in wanted.items()}
     if "y" in columns and "scale" in table:
@@ -153,7 +159,7 @@ def _rounds(table: Table, name: str, wanted: dict[str, str]) -> list[Stream]:
     lengths |= {key: table[key].shape for key in (by_time, by_series) if key}
     if set(lengths.values()) != {(rounds,)}:
         raise ValueError(f"columns must have one entry a round, got {lengths}")
-    time = times(by_time, table[by_time]) if by_time else None
+    time = times(by_time, table[by_time], dated) if by_time else None
     missing = np.isnan(np.stack([columns[field] for field in wanted])).any(axis=0)
     if by_series is None:
         return [_stream(table, name, columns, time, np.arange(rounds), missing)]

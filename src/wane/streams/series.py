@@ -58,7 +58,10 @@ def make(name: str) -> ForecastStream:
     Rounds without a value, and the first ones, that have no forecast or scale yet, are left out.
     """
     if not isinstance(name, str) or name not in SERIES:
-        raise ValueError(f"no bundled stream is called {described(name)}: known are {', '.join(SERIES)}")
+        known = ", ".join(SERIES)
+        raise ValueError(
+            f"no bundled stream is called {described(name)}: known are {known}; the digits are wane.streams.digits()"
+        )
     return _made(name)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from wane.checks import described, real_array
 from wane.streams.bundled import instant
 
-MISSING = ("", "na", "nan", "nat", "none", "null")  # what a cell without a number says, in small letters
+MISSING = ("", "n/a", "na", "nan", "nat", "none", "null")  # what a cell without a number says, in small letters
 
 
 def npz(path: str) -> dict[str, np.ndarray]:
@@ -52,6 +52,8 @@ def text_table(path: str) -> dict[str, np.ndarray]:
     if not numbered:
         raise ValueError(f"{path!r} is empty: wanted a header, such as ds,y,yhat, and a row a round")
     header = [name.strip() for name in numbered[0][1]]
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        raise ValueError(f"{path!r} has one column, {header[0]!r}: columns are separated by commas")
     if len(set(header)) < len(header):
         raise ValueError(f"{path!r} has two columns of one name: {', '.join(header)}")
     for line, row in numbered:
@@ -114,14 +116,16 @@ def _number(name: str, row: int, cell: Any) -> float:
     try:
         return float(cell)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers, got {described(cell)} in row {row}") from None
+        raise ValueError(f"{name} must hold numbers, got {described(cell)} in row {row}, the first being 0") from None
 
 
-def times(name: str, column: np.ndarray) -> np.ndarray:
-    """A column of times: dates and numbers as such, also when they are written as text; otherwise text.
+def times(name: str, column: np.ndarray, dated: bool = True) -> np.ndarray:
+    """A column of times: dates and numbers, also when they are written as text. Rounds are put in their order.
 
-    >>> times("ds", np.array(["2024-01-02", "2024-01-01"])).dtype, times("ds", np.array(["Monday"])).dtype.kind
-    (dtype('<M8[us]'), 'U')
+    Other text is an error, or kept if the times need not be ``dated``.
+
+    >>> times("ds", np.array(["2024-01-02", "2024-01-01"])).dtype
+    dtype('<M8[us]')
     """
     column = keys(name, column)
     if column.dtype.kind != "U":
@@ -131,7 +135,12 @@ def times(name: str, column: np.ndarray) -> np.ndarray:
             return parsed(column.tolist())
         except ValueError:
             continue
-    return column
+    if not dated:
+        return column
+    raise ValueError(
+        f"{name} must hold numbers or dates as in 2024-01-31, which put the rounds in order, got {str(column[0])!r}: "
+        "write them so, or give the column another name, and the order of the rows counts"
+    )
 
 
 def keys(name: str, column: np.ndarray) -> np.ndarray:

@@ -126,8 +126,13 @@ class LabelStream:
     def __post_init__(self) -> None:
         """Check, scale and freeze."""
         p = np.array(self.probabilities, dtype=float)
-        if p.ndim != 2 or p.shape[1] < 2 or not (np.isfinite(p).all() and p.min(initial=0.0) >= 0.0):
-            raise ValueError(f"{self.name}: probabilities must be (rounds, at least 2 classes) and >= 0, got {p.shape}")
+        if p.ndim != 2 or p.shape[1] < 2:
+            cure = ": stack 1 - p and p" if p.ndim == 1 or p.shape[-1] == 1 else ""
+            raise ValueError(f"{self.name}: probabilities must be (rounds, at least 2 classes), got {p.shape}{cure}")
+        if (bad := ~(np.isfinite(p) & (p >= 0.0))).any():
+            t, k = (int(i) for i in np.argwhere(bad)[0])
+            cure = "of logits take the softmax" if np.isfinite(p[t, k]) else "leave such rounds out"
+            raise ValueError(f"{self.name}: the probability of class {k} in round {t} is {p[t, k]}: {cure}")
         sums = p.sum(axis=1, keepdims=True)
         if (off := np.abs(sums - 1.0) > SLACK).any():
             t = int(np.argmax(off))
@@ -146,10 +151,12 @@ class LabelStream:
 
     def _indices(self, name: str, values: Any, least: int, below: int) -> np.ndarray:
         given = np.asarray(values)
+        if given.dtype.kind == "f" and (given == np.round(given)).all():
+            given = given.astype(np.int64)
         if given.shape != (len(self.probabilities),) or given.dtype.kind not in "iu":
             raise ValueError(
                 f"{self.name}: {name} must be whole numbers, one a round ({len(self.probabilities)}), "
-                f"got {given.dtype} of shape {given.shape}"
+                f"got {given.dtype} of shape {given.shape}: a label is the column of its class in the probabilities"
             )
         if given.size and not (given.min() >= least and given.max() < below):
             raise ValueError(f"{self.name}: {name} must lie in [{least}, {below}), got {given.min()} to {given.max()}")

@@ -14,9 +14,12 @@ from wane.theory.bounds import (
     main_bound,
     ogd_bound,
 )
+from wane.theory.calibration import calibration_bound
 from wane.theory.drift import DriftingTarget, best_fixed
 from wane.theory.game import play
+from wane.theory.intervals import covering, interval_regrets_to_discounted, strongly_adaptive_bound
 from wane.theory.losses import Absolute, Linear, Quadratic
+from wane.theory.multiscale import change_of_discount, multiscale_bound, odd_bound
 from wane.theory.potentials import potential, prediction_rule
 from wane.theory.record import Record
 from wane.theory.regret import (
@@ -44,17 +47,24 @@ __all__ = [
     "base_bound",
     "base_undiscounted_bound",
     "best_fixed",
+    "calibration_bound",
+    "change_of_discount",
     "constant_ogd_bound",
+    "covering",
     "discounted_regret",
     "discounted_regret_path",
     "dynamic_regret",
+    "interval_regrets_to_discounted",
     "lower_bound",
     "main_bound",
+    "multiscale_bound",
+    "odd_bound",
     "ogd_bound",
     "play",
     "potential",
     "prediction_rule",
     "statistics",
+    "strongly_adaptive_bound",
     "strongly_adaptive_regret",
     "weighted_average_loss",
     "weighted_average_loss_bound",

@@ -187,7 +187,7 @@ def base_undiscounted_bound(
     _nonnegative("predictions", game.points)
     u, eps = as_number("comparator", comparator), as_number("epsilon", epsilon, strict=True)
     error = np.diff(game.lipschitz, prepend=0.0) * np.abs(game.points - u)  # |g_t - clip_t| = h_{t+1} - h_t
-    return game.unit * (_potential_bound(u, game, eps) + float(error.sum()))
+    return game.unit * (potential_bound(u, game.V, game.G, eps) + float(error.sum()))
 
 
 def base_bound(
@@ -234,7 +234,7 @@ def base_bound(
     game = _Game.of(gradients, discounts, predictions=predictions)
     _nonnegative("predictions", game.points)
     u, eps = as_number("comparator", comparator), as_number("epsilon", epsilon, strict=True)
-    return game.unit * (_potential_bound(u, game, eps) + u * game.G + _stability(game, window))
+    return game.unit * (potential_bound(u, game.V, game.G, eps) + u * game.G + _stability(game, window))
 
 
 def main_bound(
@@ -305,7 +305,7 @@ def main_bound(
     distance = as_number("comparator", float(u)) if u.ndim == 0 else math.hypot(*u.tolist())
     eps = as_number("epsilon", epsilon, strict=True)
     direction = 3.0 * distance * math.sqrt(game.V) + distance * game.G
-    return game.unit * (_potential_bound(distance, game, eps) + direction + _stability(game, window))
+    return game.unit * (potential_bound(distance, game.V, game.G, eps) + direction + _stability(game, window))
 
 
 class _Game(NamedTuple):
@@ -350,9 +350,8 @@ def _nonnegative(name: str, values: FloatArray) -> None:
         )
 
 
-def _potential_bound(u: float, game: _Game, eps: float) -> float:
+def potential_bound(u: float, V: float, G: float, eps: float) -> float:
     """eps sqrt(V + 2 G S + 16 G^2) + u S, the part of the bound that comes from the potential."""
-    V, G = game.V, game.G
     one_plus = 1.0 + math.sqrt(math.log1p(2.0 * (u / eps)))
     root = math.hypot(math.sqrt(V), 4.0 * G)  # sqrt(V + 16 G^2)
     S = 8.0 * G * one_plus * one_plus + 2.0 * root * one_plus

@@ -1,10 +1,13 @@
 """Online conformal prediction: the radius for the next score."""
 
-from wane.trackers import bayes, control, decaying, eci, kt, linear, saocp, trivial  # noqa: F401  # they register
+from wane.trackers import auto, bayes, control, decaying, eci, kt, linear, saocp, trivial  # noqa: F401  # they register
 from wane.trackers.aci import AdaptiveConformal
 from wane.trackers.agaci import AggregatedConformal
 from wane.trackers.base import Tracker, load
-from wane.trackers.faci import QuantileExperts, RadiusExperts
+from wane.trackers.blend import Blend
+from wane.trackers.calibrated import Calibrated, Given
+from wane.trackers.faci import QuantileExperts
+from wane.trackers.faci_s import RadiusExperts
 from wane.trackers.lagged import Lagged
 from wane.trackers.loss_tracker import CoverageWarning, LossTracker
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
@@ -17,7 +20,10 @@ from wane.trackers.trailing_window import TrailingWindow
 __all__ = [
     "AdaptiveConformal",
     "AggregatedConformal",
+    "Blend",
+    "Calibrated",
     "CoverageWarning",
+    "Given",
     "HalfLife",
     "Lagged",
     "Loss",

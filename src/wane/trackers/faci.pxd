@@ -5,11 +5,9 @@ from wane.trackers.base cimport Tracker
 
 cdef double INFINITY, NAN
 
-cdef double LARGEST
-
 @cython.final
 cdef class QuantileExperts(Tracker):
-    cdef readonly object method, gammas, sigma, eta, tie, published
+    cdef readonly object method, gammas, sigma, eta, tie, published, window
     cdef readonly Py_ssize_t interval
     cdef readonly bint clip
     cdef bint bounded, tie_covers, authors, own
@@ -23,19 +21,6 @@ cdef class QuantileExperts(Tracker):
     cpdef int learn(self, double beta) except -1 nogil
     @cython.locals(k=Py_ssize_t, u=double, missed=bint)
     cdef int _learn(self, double beta, double score) except -1 nogil
-
-@cython.final
-cdef class RadiusExperts(Tracker):
-    cdef readonly object max_score, gammas, sigma, tie
-    cdef readonly Py_ssize_t interval
-    cdef double given, share, at_tie
-    cdef double[::1] rates, losses
-    cdef public double largest
-    cdef public double[::1] radii, weights, squares
-    @cython.locals(k=Py_ssize_t, u=double, scale=double, square=double, total=double, count=double, err=double)
-    cdef int _learn(self, double score) except -1 nogil
-    @cython.locals(i=Py_ssize_t, n=Py_ssize_t, total=double)
-    cdef double _sum_of_squares(self, double scale) noexcept nogil
 
 @cython.locals(k=Py_ssize_t, total=double, weight=double)
 cpdef double mean(const double[::1] weights, const double[::1] values) noexcept nogil

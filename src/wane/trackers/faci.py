@@ -41,7 +41,6 @@ from wane.trackers.registry import register, tie_rule
 INFINITY = float("inf")
 NAN = float("nan")
 GAMMAS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # the authors'
-LARGEST = 1e300  # of a squared loss that is kept: their sum stays finite
 
 
 class QuantileExperts(Tracker):
@@ -57,7 +56,7 @@ class QuantileExperts(Tracker):
     and the radius is ``inverted_cdf`` at :math:`1 - \sum_k w^k \alpha_t^k`. It is infinite, and ``cold``, before the
     first score. Experts are judged by ranks, not by the radius that was played; discounts are ignored. When alpha is
     changed, all levels move by as much. Memory grows by one number a round, because any quantile of the past may be
-    asked for.
+    asked for; with a window it is bounded.
 
     Args:
         alpha: the share of misses.
@@ -73,6 +72,7 @@ class QuantileExperts(Tracker):
         published: True for difference 1, "adaptiveconformal" for 6 to 9, where ``tie`` is the rule of beta alone.
         domain: "nonnegative" or "real".
         on_missing: "error" or "skip".
+        window: how many scores to look back, which bounds the memory; None for all.
 
     >>> tracker = QuantileExperts(0.1)
     >>> tracker.run([1.0, 2.0, 3.0] * 20)[[0, 1, 20, 40, 59]]
@@ -80,7 +80,8 @@ class QuantileExperts(Tracker):
     """
 
     parameters = (
-        "alpha", "method", "gammas", "interval", "sigma", "eta", "clip", "tie", "published", "domain", "on_missing"
+        "alpha", "method", "gammas", "interval", "sigma", "eta", "clip", "tie", "published", "domain", "on_missing",
+        "window",
     )  # fmt: skip
     memory = ("rounds", "levels", "weights", "past")
     can_fail = False
@@ -98,6 +99,7 @@ class QuantileExperts(Tracker):
         published: bool | str = False,
         domain: str = "nonnegative",
         on_missing: str = "error",
+        window: int | None = None,
     ) -> None:
         """Nothing seen; every level is alpha."""
         if method not in ("faci", "dtaci"):
@@ -120,7 +122,8 @@ class QuantileExperts(Tracker):
         self.levels: Any = np.full(len(self.gammas), 0.0 - self.origin).data  # less the origin, as in ACI
         self.weights: Any = np.full(len(self.gammas), 1.0 / len(self.gammas)).data
         self.losses: Any = np.zeros(len(self.gammas)).data
-        self.past = History()
+        self.past = History(window)
+        self.window = self.past.window
         self.miss = 0.0
         super().__init__(alpha, domain, on_missing)
 
@@ -187,100 +190,6 @@ class QuantileExperts(Tracker):
             u = self.levels[k] + self.rates[k] * (self.aim - (1.0 if missed else 0.0))
             self.levels[k] = min(max(u, 0.0), 1.0) if self.bounded else u
         return 0
-
-
-class RadiusExperts(Tracker):
-    r"""FACI-S: experts follow the misses with radii in place of levels, and their mean is played.
-
-    With :math:`\ell` the pinball loss, D the scale, and the step of the weights from the last I mean squared losses
-    (before there are any, :math:`(D(1-\alpha))^2`),
-
-    .. math::
-        w^k &\propto (1-\sigma)\, w^k e^{-\eta\, \ell(r_t^k, s_t)} + \sigma / K \cdot \mathrm{(sum)}, \qquad
-        \eta = \sqrt{\frac{\log(K |I|) + 2}{|I|\ \mathrm{mean}(\sum_k w^k \ell^2)}} \\
-        r_{t+1}^k &= r_t^k + \gamma_k D (1[r_t^k \le s_t] - \alpha)
-
-    Experts are judged by their own radii, not by the one that was played; discounts are ignored.
-
-    Args:
-        alpha: the share of misses.
-        max_score: the scale D; None is the largest absolute score so far.
-        gammas: the steps.
-        interval: the length I of the stretches on which regret is to be small.
-        sigma: the share; None is 1 / (2 I).
-        tie: whether radius = score is a "miss", "covered", or "neither", which moves nothing.
-        domain: "nonnegative", where the radius is projected to [0, inf), or "real".
-        on_missing: "error" or "skip".
-
-    >>> RadiusExperts(0.1, max_score=1.0).run([1.0] * 60)[[0, 20, 40, 59]].round(3)
-    array([0.   , 0.977, 1.017, 1.03 ])
-    """
-
-    parameters = ("alpha", "max_score", "gammas", "interval", "sigma", "tie", "domain", "on_missing")
-    memory = ("rounds", "largest", "radii", "weights", "squares")
-
-    def __init__(
-        self,
-        alpha: float,
-        max_score: float | None = None,
-        gammas: Any = GAMMAS,
-        interval: int = 100,
-        sigma: float | None = None,
-        tie: str = "miss",
-        domain: str = "nonnegative",
-        on_missing: str = "error",
-    ) -> None:
-        """Every radius is 0."""
-        if tie not in ("miss", "covered", "neither"):
-            raise ValueError(f"tie must be 'miss', 'covered' or 'neither', got {described(tie)}")
-        super().__init__(alpha, domain, on_missing)
-        self.max_score = None if max_score is None else positive("max_score", max_score)
-        self.given = self.max_score or 0.0  # 0: follow the scores
-        self.gammas, self.rates = steps(gammas)
-        self.interval, self.sigma, self.share = sharing(interval, sigma)
-        self.tie = tie
-        self.at_tie = {"miss": 1.0, "covered": 0.0, "neither": -1.0}[tie]
-        self.largest = 0.0
-        self.radii: Any = np.zeros(len(self.gammas)).data
-        self.weights: Any = np.full(len(self.gammas), 1.0 / len(self.gammas)).data
-        self.losses: Any = np.zeros(len(self.gammas)).data
-        self.squares: Any = np.zeros(self.interval).data  # by round, modulo the interval
-
-    def _predict(self) -> float:
-        radius = mean(self.weights, self.radii)
-        return radius if self.signed or radius > 0.0 else 0.0
-
-    def _update(self, score: float, radius: float, discount: float) -> None:
-        self._learn(score)
-
-    def _learn(self, score):
-        self.largest = max(self.largest, abs(score))
-        scale = self.given if self.given > 0.0 else self.largest
-        square = 0.0
-        for k in range(self.radii.shape[0]):
-            u = score - self.radii[k]
-            self.losses[k] = (1.0 - self.miss) * u if u >= 0.0 else -self.miss * u
-            square += self.weights[k] * min(self.losses[k] * self.losses[k], LARGEST)
-        total = self._sum_of_squares(scale)
-        if total > 0.0:
-            count = self.radii.shape[0] * self.interval
-            reweigh(self.weights, self.losses, math.sqrt((math.log(count) + 2.0) / total), self.share)
-        self.squares[self.rounds % self.interval] = square
-        for k in range(self.radii.shape[0]):
-            err = 1.0 if score > self.radii[k] else 0.0
-            if score == self.radii[k]:
-                err = self.at_tie if self.at_tie >= 0.0 else self.miss
-            self.radii[k] += self.rates[k] * scale * (err - self.miss)
-
-    def _sum_of_squares(self, scale):
-        """I times the mean of the squared losses of the last I rounds, or of a guess."""
-        n = min(self.rounds, self.interval)
-        total = 0.0
-        for i in range(n):
-            total += self.squares[i]
-        if n > 0:
-            return total * (self.interval / (n + 0.0))
-        return self.interval * min(scale * (1.0 - self.miss) * (scale * (1.0 - self.miss)), LARGEST)
 
 
 def mean(weights, values):
@@ -380,21 +289,3 @@ def dtaci(
     if authors:
         eta, clip = (2.72 if eta is None else eta), False
     return QuantileExperts(alpha, "dtaci", gammas, length, sigma, eta, clip, rule, published, domain, on_missing)
-
-
-@register("faci-s")
-def faci_s(
-    alpha: float,
-    *,
-    max_score: float | None = None,
-    gammas: Any = GAMMAS,
-    interval: int = 100,
-    sigma: float | None = None,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> RadiusExperts:
-    """FACI on radii; ``published=True`` has the scale 1, whatever ``max_score`` is, and does not move at a tie."""
-    rule = tie_rule(tie, published, "neither")
-    return RadiusExperts(alpha, 1.0 if published else max_score, gammas, interval, sigma, rule, domain, on_missing)

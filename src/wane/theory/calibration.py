@@ -1,0 +1,77 @@
+"""The coverage of a corrected radius predictor: the theorem behind ``wane.trackers.Calibrated``."""
+
+from __future__ import annotations
+
+import math
+
+from wane.theory.arguments import as_number
+from wane.theory.potentials import prediction_rule
+
+LARGEST = 1e150  # of a score in units of the scale, beyond which there is no bound to speak of
+RELATIVE = 1e-9  # how exactly the bound is computed; it is rounded up
+
+
+def calibration_bound(
+    variance: float,
+    hint: float,
+    largest: float,
+    scale: float,
+    epsilon: float = 1.0,
+    cap: float = 0.0,
+    exceptions: int = 0,
+) -> float:
+    r"""How far the sum of miss - alpha can be from 0 when any bounded radius predictor is corrected.
+
+    The radius is :math:`r_t = \max(0, b_t + c_t (x_t + y_t))` with base radii :math:`b_t \in [0, B]`, scales
+    :math:`c_t \ge c > 0`, any :math:`|y_t| \le C`, and :math:`x_t` from an odd magnitude learner with discount 1 that
+    is fed :math:`g_t = \alpha - 1[r_t \le s_t]`, for scores :math:`s_t \in [0, D]`.
+
+    Proof. Let s be minus the sum of the clipped gradients, and X the larger of max(D, B) / c + C and epsilon / 5. If
+    :math:`x_t > X`, then :math:`r_t > c_t \max(D, B) / c \ge s_t`: the round is covered and s does not rise. If
+    :math:`x_t < -X`, then :math:`b_t + c_t (x_t + y_t) < B - c_t B / c \le 0`, so that :math:`r_t = 0 \le s_t`: the
+    round is missed and s does not fall. So s leaves the interval in which :math:`|x_t| \le X` by one step at most, of
+    length h or less. What the learner plays at a given s >= 4 h falls as v and h grow, and below that it plays less
+    than epsilon / 5, so that the interval at the end contains those before. Clipping withholds at most h in total.
+    Hence the bound: the largest s at which the rule plays at most X, plus 2 h. It is
+    :math:`O(\sqrt{V \log(1 + X / \varepsilon)})` for large V.
+
+    If the radius is limited to a multiple of the largest score so far, then a round with :math:`x_t > X` may be missed
+    when the score is a new record by that multiple. Each of these exceptions adds h; with the multiple 2 there are at
+    most :math:`\log_2` of D over the first score that is not 0.
+
+    Args:
+        variance: v of the learner, the sum of its squared clipped gradients.
+        hint: h, its largest gradient.
+        largest: max(D, B).
+        scale: c.
+        epsilon: of the learner.
+        cap: C.
+        exceptions: how many rounds broke a record by the limit of the radius.
+
+    >>> round(calibration_bound(90.0, 0.9, largest=5.0, scale=1.0, cap=10.0), 1)
+    60.9
+    >>> round(calibration_bound(9000.0, 0.9, largest=5.0, scale=1.0, cap=10.0), 1)
+    392.4
+    """
+    v, h = as_number("variance", variance), as_number("hint", hint)
+    reach, c = as_number("largest", largest), as_number("scale", scale)
+    eps = as_number("epsilon", epsilon, strict=True)
+    wanted = as_number("cap", cap)
+    if h == 0.0:
+        return 0.0
+    wanted += reach / c if c > 0.0 else math.inf
+    wanted = max(wanted, eps / 5.0)
+    if wanted > LARGEST:
+        return math.inf
+    low, high = 0.0, h
+    while played(v, high, h, eps) <= wanted:
+        low, high = high, 2.0 * high
+    while high - low > RELATIVE * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if played(v, middle, h, eps) <= wanted else (low, middle)
+    return high + (2.0 + as_number("exceptions", exceptions)) * h
+
+
+def played(v: float, s: float, h: float, epsilon: float) -> float:
+    """What the learner plays."""
+    return float(prediction_rule(v, s, h, epsilon))

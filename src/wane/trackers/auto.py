@@ -1,0 +1,21 @@
+"""``auto``: no learning rate, no discount, no scale to choose. A blend of experts, corrected to the right coverage."""
+
+from __future__ import annotations
+
+from wane.checks import described
+from wane.trackers.blend import Blend
+from wane.trackers.calibrated import Calibrated
+from wane.trackers.registry import register
+
+# What the correction may cost in width, as its epsilon in mean scores.
+PRIORITIES = {"narrow": 0.3, "balanced": 1.5, "local-coverage": 6.0}
+
+
+@register("auto")
+def auto(
+    alpha: float, *, priority: str = "balanced", domain: str = "nonnegative", on_missing: str = "error"
+) -> Calibrated:
+    """``Calibrated(Blend(alpha))``; ``priority``: "balanced", "narrow", or "local-coverage", paid for with width."""
+    if priority not in PRIORITIES:
+        raise ValueError(f"priority must be one of {', '.join(PRIORITIES)}, got {described(priority)}")
+    return Calibrated(Blend(alpha, domain=domain, on_missing=on_missing), epsilon=PRIORITIES[priority])

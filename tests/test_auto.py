@@ -1,0 +1,386 @@
+"""The tracker ``auto`` and its parts: scales, mixture, blend, and the coverage theorem for any bounded predictor."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wane
+from wane import theory, trackers
+from wane.trackers import Blend, Calibrated, Given
+from wane.trackers.mixture import Mixture
+from wane.trackers.scaled import Scaled
+from wane.trackers.scales import LogScale, NoScale, RecentScale
+
+ALPHA = 0.1
+
+
+def normal(rounds, seed=0):
+    return np.abs(np.random.default_rng(seed).normal(size=rounds))
+
+
+# scales
+
+
+def literal_recent(scores, half_life):
+    """Weighted means, from the definition; the next scale after each score."""
+    found = []
+    for t in range(1, len(scores) + 1):
+        age = np.arange(t)[::-1]
+        means = [float(np.average(np.abs(scores[:t]), weights=0.5 ** (age / h))) for h in (half_life, 80.0)]
+        found.append(max(means[0], 0.2 * means[1]))
+    return found
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=40), st.sampled_from([1.0, 3.0, 10.0]))
+@settings(max_examples=30)
+def test_recent_scale_literally(scores, half_life):
+    model, found = RecentScale(half_life), []
+    for score in scores:
+        model.learn(score)
+        found.append(model.scale)
+    assert np.allclose(found, literal_recent(np.array(scores), half_life), rtol=1e-9, atol=1e-300)
+
+
+def literal_log_scale(scores, periods):
+    """The regression with numpy, from scratch in each round."""
+    lives = (3.0, 10.0, 40.0, 160.0, 640.0)
+    rows, targets, seasons, w = [], [], [{} for _ in periods], None
+    x, middle, found = None, None, []
+    for t, score in enumerate(scores):
+        if x is not None:
+            ratio = min(score / middle, 1e6)
+            rows.append(x)
+            targets.append(math.log(max(ratio, 0.05)))
+            for season, period in zip(seasons, periods, strict=True):
+                old = season.get(t % period, 1.0)
+                season[t % period] = old + max(0.2, 1 / (1 + t // period)) * (min(ratio, 20.0) - old)
+        n = t + 1
+        age = np.arange(n)[::-1]
+        means = [float(np.average(scores[:n], weights=0.5 ** (age / h))) for h in (*lives, 80.0)]
+        middle = max(means[-1], 0.01 * float(np.mean(scores[:n])))
+        features = [1.0] + [math.log(max(m, 0.02 * middle) / middle) for m in means[:-1]]
+        features += [math.log(max(s.get(n % p, 1.0), 0.05)) for s, p in zip(seasons, periods, strict=True)]
+        x = np.array(features)
+        if w is None or n % 4 == 0:
+            w = np.zeros(len(x))
+            if rows:
+                weight = 0.9999 ** np.arange(len(rows))[::-1]
+                gram = (np.array(rows) * weight[:, None]).T @ np.array(rows) + np.eye(len(x))
+                w = np.linalg.solve(gram, np.array(rows).T @ (weight * np.array(targets))) if n % 4 == 0 else w
+        found.append(middle * math.exp(min(max(float(w @ x), -4.0), 4.0)))
+    return found
+
+
+@pytest.mark.parametrize("periods", [(), (7, 24)])
+def test_log_scale_literally(periods):
+    scores = normal(150, 1) * np.where(np.arange(150) % 7 == 0, 5.0, 1.0) + 0.01
+    model, found = LogScale(periods), []
+    for score in scores:
+        model.learn(score)
+        found.append(model.scale)
+    assert np.allclose(found, literal_log_scale(scores, periods), rtol=1e-7)
+
+
+def test_seasons_are_found():
+    t = np.arange(2000)
+    scores = normal(2000, 3) * np.where(t % 24 < 6, 8.0, 1.0)
+    model, early, late = LogScale(), [], []
+    for i, score in enumerate(scores):
+        if i > 1500:
+            (early if i % 24 < 6 else late).append(model.scale)
+        model.learn(score)
+    assert np.median(early) > 5.0 * np.median(late)
+
+
+@pytest.mark.parametrize("make", [lambda: RecentScale(3.0), LogScale, lambda: LogScale(())])
+def test_scales_are_equivariant(make):
+    scores = normal(300, 2)
+    for factor in (2.0**-20, 2.0**20):
+        a, b = make(), make()
+        for score in scores:
+            a.learn(score)
+            b.learn(factor * score)
+        assert b.scale == factor * a.scale > 0.0
+
+
+@pytest.mark.parametrize("make", [lambda: RecentScale(3.0), LogScale])
+def test_silence_has_no_scale_and_the_first_score_makes_one(make):
+    model = make()
+    for _ in range(10):
+        model.learn(0.0)
+    assert model.scale == 0.0
+    model.learn(3.0)
+    assert 0.0 < model.scale <= 3.0 and NoScale().scale == 1.0
+
+
+def test_periods_are_checked():
+    with pytest.raises(TypeError, match="periods must be whole numbers"):
+        LogScale(7)
+    with pytest.raises(ValueError, match="periods"):
+        LogScale((1,))
+
+
+# the mixture
+
+
+def test_mixture_literally():
+    rng = np.random.default_rng(0)
+    mixture, regrets, squares = Mixture(3, 0.9), np.full(3, 1e-6), np.full(3, 1e-6)
+    for _ in range(50):
+        radii, g, unit = rng.random(3), rng.choice([-0.9, 0.1]), 1.0 + rng.random()
+        w = np.where(squares > 0, np.maximum(regrets, 0) / np.where(squares > 0, squares, 1.0), 0.0)
+        w = w / w.sum() if w.sum() > 0 else np.full(3, 1 / 3)
+        mixed = mixture.mix(radii)
+        assert mixed == pytest.approx(float(w @ radii)) and np.allclose(mixture.weights(), w)
+        assert min(radii) - 1e-12 <= mixed <= max(radii) + 1e-12
+        mixture.learn(radii, mixed, g, unit)
+        d = g * (mixed - radii) / unit
+        regrets, squares = 0.9 * regrets + d, 0.9 * squares + d * d
+
+
+def test_mixture_follows_who_is_right():
+    rng = np.random.default_rng(1)
+    mixture = Mixture(4)
+    for t in range(1500):
+        radii = np.array([1.0, 2.0, 3.0, 4.0]) if t < 700 else np.array([4.0, 1.0, 2.0, 3.0])
+        mixed = mixture.mix(radii)
+        score = 3.0 + 0.01 * rng.normal()  # the third, then the last
+        mixture.learn(radii, mixed, 0.5 if mixed > score else -0.5, 1.0)
+        if t in (699, 1499):
+            assert abs(mixed - 3.0) < 0.3
+
+
+# an expert on scaled scores
+
+
+def test_scaled_is_faci_and_the_quantile_of_ratios():
+    scores = normal(400, 5) * np.linspace(1, 30, 400)
+    expert, model, ratios = Scaled(ALPHA, RecentScale(10.0), 100), RecentScale(10.0), []
+    for score in scores:
+        levels = trackers.QuantileExperts(ALPHA, window=100)
+        levels.run(ratios)
+        wanted = [0.0, 0.0]
+        if ratios:
+            last = np.array(ratios[-100:])
+            wanted = [model.scale * levels.predict(), model.scale * np.quantile(last, 0.9, method="inverted_cdf")]
+        if len(ratios) in (0, 1, 50, 150, 399):
+            assert np.allclose(expert.radii(), wanted, rtol=1e-12)
+        ratios.append(score / model.scale if model.scale > 0.0 else 1.0)
+        expert.learn(score)
+        model.learn(score)
+
+
+def test_a_window_bounds_the_memory_of_faci():
+    one = trackers.QuantileExperts(ALPHA, window=50)
+    one.run(normal(60))
+    size = len(json.dumps(one.state_dict()))
+    one.run(normal(3000))
+    assert one.past.bag.size == 50 and abs(len(json.dumps(one.state_dict())) - size) < 200
+
+
+# Calibrated: the theorem
+
+
+def adversaries(kind, largest, rng):
+    """Scores in [0, largest] that answer the radius that was played."""
+    return {
+        "always missed": lambda t, r: min(r + 1e-9, largest),
+        "just covered": lambda t, r: min(max(0.0, r - 1e-9), largest),
+        "short memory rewarded, then betrayed": lambda t, r: (
+            min(r * 1.01, largest) if (t // 60) % 2 and t % 60 < 50 else 0.0
+        ),
+        "constant": lambda t, r: largest / 3.0,
+        "slow drift": lambda t, r: largest * t / 2000.0,
+        "bursts": lambda t, r: largest if t % 97 < 9 else largest * rng.random() / 100.0,
+        "silence": lambda t, r: 0.0,
+    }[kind]
+
+
+KINDS = ["always missed", "just covered", "short memory rewarded, then betrayed", "constant", "slow drift", "bursts"]
+
+
+@pytest.mark.parametrize("base", ["constant", "wild", "magl", "blend"])
+@pytest.mark.parametrize("kind", [*KINDS, "silence"])
+def test_coverage_of_any_bounded_predictor(base, kind):
+    rng = np.random.default_rng(0)
+    rounds, largest = 400, 4.0
+    radii = {"constant": np.full(rounds, 2.0), "wild": largest * (rng.random(rounds) < 0.5)}.get(base)
+    inner = Given(ALPHA) if radii is not None else Blend(ALPHA) if base == "blend" else trackers.make(base, ALPHA)
+    tracker = Calibrated(inner)
+    scores = adversaries(kind, largest, rng)
+    misses = total = 0.0
+    for t in range(rounds):
+        if radii is not None:
+            inner.radius = radii[t]
+        r = tracker.predict()
+        score = scores(t, r)
+        tracker.update(score)
+        misses += r <= score
+        total = misses - ALPHA * (t + 1)
+        if t % 25 == 24:
+            assert abs(total) <= tracker.coverage_bound() + 1e-9
+    assert tracker.coverage_sum() == pytest.approx(total, abs=1e-6)
+    assert abs(total) <= tracker.coverage_bound(largest=50.0)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=150),
+    st.sampled_from([0.05, 0.1, 0.5]),
+    st.sampled_from([(1.0,), (0.99, 1.0), (0.5, 0.9, 0.999, 1.0)]),
+    st.sampled_from([0.1, 3.0]),
+)
+@settings(max_examples=25)
+def test_the_theorem_on_random_games(game, alpha, discounts, epsilon):
+    tracker = Calibrated(Given(alpha), epsilon=epsilon, discounts=discounts)
+    total = 0.0
+    for t, (score, radius) in enumerate(game):
+        tracker.base.radius = radius
+        total += (tracker.predict() <= score) - alpha
+        tracker.update(score)
+        if t % 10 == 0 or t == len(game) - 1:
+            assert abs(total) <= tracker.coverage_bound() + 1e-9
+
+
+def test_the_bound_is_where_the_rule_plays_that_much():
+    for v, h, top, scale, eps, cap in ((90.0, 0.9, 5.0, 1.0, 0.5, 10.0), (1e6, 0.9, 100.0, 0.01, 0.1, 0.0)):
+        s = theory.calibration_bound(v, h, top, scale, eps, cap) - 2.0 * h
+        assert theory.prediction_rule(v, s * 1.001, h, eps) > top / scale + cap
+        assert theory.prediction_rule(v, s * 0.999, h, eps) <= top / scale + cap
+    assert (
+        theory.calibration_bound(0.0, 0.0, 1.0, 1.0) == 0.0 and theory.calibration_bound(1.0, 1.0, 1.0, 0.0) == math.inf
+    )
+
+
+def test_the_bound_grows_like_the_root():
+    """Four times the rounds, at most twice the bound and a little."""
+    bounds = [theory.calibration_bound(v, 0.9, 5.0, 1.0, 0.5, 10.0) for v in (1e4, 4e4, 16e4)]
+    assert bounds[1] < 2.05 * bounds[0] and bounds[2] < 2.05 * bounds[1]
+
+
+def test_the_correction_stays_within_twice_the_largest_score():
+    tracker = Calibrated(0.0, alpha=ALPHA, epsilon=50.0)
+    top = 0.0
+    for score in [1.0] * 60 + [5.0] * 60 + [100.0] * 20:
+        assert tracker.predict() <= 2.0 * top or top == 0.0
+        tracker.update(score)
+        top = max(top, score)
+    assert tracker.records == 2  # 5 after 1, and 100 after 5
+
+
+def test_late_labels_do_not_wind_it_up():
+    """Where labels are 100 rounds late, the radius stays of the size of the scores, and coverage is still right."""
+    scores, delay = normal(2500, 7), 100
+    table = wane.OnlineConformal("auto", alpha=ALPHA).run(np.zeros(2500), scores, delay=delay)
+    width = np.asarray(table.upper) - np.asarray(table.lower)
+    covered = width / 2.0 > scores
+    assert width.max() <= 4.0 * scores.max() + 1e-9 and abs(covered[400:].mean() - 0.9) < 0.03
+    assert np.mean(width[400:]) < 2.0 * 2.0 * 1.6449
+
+
+def test_calibrated_takes_numbers_and_trackers():
+    tracker = Calibrated(2.0, alpha=0.2)
+    assert tracker.alpha == 0.2 and isinstance(tracker.base, Given) and tracker.predict() == 2.0
+    tracker.alpha = 0.3
+    assert tracker.base.alpha == 0.3
+    with pytest.raises(TypeError, match="beside alpha"):
+        Calibrated(2.0)
+    with pytest.raises(ValueError, match="1 among them"):
+        Calibrated(2.0, alpha=0.1, discounts=(0.9,))
+    with pytest.raises(ValueError, match="negative ones need domain"):
+        Given(0.1, -1.0)
+    late = Calibrated(2.0, alpha=0.1)
+    late.update(1.0, radius=0.5)
+    with pytest.raises(ValueError, match="labels in time"):
+        late.coverage_bound()
+    with pytest.raises(ValueError, match="scores >= 0"):
+        Calibrated(Given(0.1, domain="real")).coverage_bound()
+
+
+# auto
+
+
+@pytest.mark.parametrize("factor", [2.0**-30, 2.0**30, 1e-6, 1e6])
+def test_auto_is_equivariant(factor):
+    scores = np.concatenate([normal(300), 10 * normal(300, 1)])
+    a, b = trackers.make("auto", ALPHA).run(scores), trackers.make("auto", ALPHA).run(factor * scores)
+    exact = factor in (2.0**-30, 2.0**30)
+    assert (b == factor * a).all() if exact else np.allclose(b, factor * a, rtol=1e-6)
+    assert np.isfinite(a).all() and a[-1] > 0.0
+
+
+@pytest.mark.parametrize("priority", ["narrow", "balanced", "local-coverage"])
+def test_long_run_coverage(priority):
+    for scores in (normal(1500), np.zeros(600), np.full(600, 3.0), np.arange(1000.0)):
+        tracker = trackers.make("auto", ALPHA, priority=priority)
+        missed = (tracker.run(scores) <= scores).mean()
+        assert abs(missed - ALPHA) <= tracker.coverage_bound() / len(scores)
+        assert abs(missed - ALPHA) < 0.03
+    with pytest.raises(ValueError, match="priority must be one of"):
+        trackers.make("auto", ALPHA, priority="fast")
+
+
+def test_priorities_trade_width_for_local_coverage():
+    rng = np.random.default_rng(0)
+    scores = normal(2500) * np.exp(np.cumsum(0.03 * rng.normal(size=2500)))
+    found = []
+    for priority in ("narrow", "balanced", "local-coverage"):
+        radii = trackers.make("auto", ALPHA, priority=priority).run(scores)
+        covered = wane.metrics.covered(radii, scores)[300:]
+        found.append((wane.metrics.mean_lce(covered, ALPHA), wane.metrics.pinball(radii[300:], scores[300:], ALPHA)))
+    assert found[0][0] > found[1][0] > found[2][0] and found[0][1] < found[2][1]
+
+
+def test_jumps_of_the_scale():
+    """Ten times up: few misses in the 50 rounds after; ten times down: soon near the ideal radius."""
+    ideal, missed, ratios = 1.6449, [], []
+    for seed in range(5):
+        scores = normal(560, seed)
+        up, down = scores.copy(), scores.copy()
+        up[500:] *= 10.0
+        down[500:] /= 10.0
+        radii = trackers.make("auto", ALPHA).run(up)
+        missed.append((radii[500:550] <= up[500:550]).mean())
+        ratios.append(trackers.make("auto", ALPHA).run(down)[550] / (0.1 * ideal))
+    assert np.mean(missed) < 0.25 and 0.7 < np.mean(ratios) < 1.4
+    plain = trackers.make("dtaci", ALPHA).run(up)
+    assert (plain[500:550] <= up[500:550]).mean() > 0.3  # it takes the blend to do so
+
+
+def test_the_guard_speaks_after_a_jump_and_learns_to_be_silent():
+    jump = np.concatenate([normal(400), 10 * normal(10, 1)])
+    blend = Blend(ALPHA)
+    blend.run(jump[:403])
+    assert blend.predict() == blend.radii[6] > 2.0 * blend.mixed
+    outliers = normal(1500, 2)
+    outliers[::60] = 40.0  # they never mean anything
+    blend = Blend(ALPHA)
+    radii = blend.run(outliers)
+    after = radii[61:1490:60]
+    assert after[0] > 20.0 and after[10:].max() < 5.0  # it was believed, and no longer is
+
+
+def test_memory_is_bounded():
+    tracker = trackers.make("auto", ALPHA)
+    tracker.run(normal(1200))
+    size = len(json.dumps(tracker.state_dict()))
+    tracker.run(normal(600, 1))
+    assert len(json.dumps(tracker.state_dict())) < 1.02 * size
+
+
+def test_signed_scores():
+    scores = np.random.default_rng(0).normal(size=1500) - 2.0
+    radii = trackers.make("auto", ALPHA, domain="real").run(scores)
+    assert abs((radii <= scores)[300:].mean() - ALPHA) < 0.02 and (radii[300:] < 0.0).mean() > 0.5
+    assert abs(np.median(radii[300:]) - (1.2816 - 2.0)) < 0.2
+
+
+def test_it_is_the_default():
+    oc = wane.OnlineConformal(alpha=ALPHA)
+    assert isinstance(oc.trackers[0], Calibrated)
+    p = oc.predict(1.0)
+    oc.update(p.id, 2.0)
+    assert oc.metrics().coverage == 0.0 and oc.metrics().coverage_bound is not None
