@@ -255,7 +255,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X = np.tile([[0.0], [1.0], [2.0], [2.0], [3.0], [9.0], [10.0]], (50, 1))
     >>> y = np.tile(["a", "a", "a", "b", "b", "c", "c"], 50)
-    >>> model = ConformalClassifier(GaussianNB(), conformity_score="lac").fit(X, y)
+    >>> model = ConformalClassifier(GaussianNB(), "magl", conformity_score="lac").fit(X, y)
     >>> model.classes_[model.predict_set([[2.0]])[0]].tolist()
     ['a', 'b']
     """

@@ -44,12 +44,13 @@ def refuse_other(cls: type, state: Any) -> None:
 def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
     """A learner of that class from its state, taking from ``objects`` what it needs.
 
-    A parameter that an older version did not have may be missing: it has its default.
+    Parameters that older versions did not have (``added``) may be missing: then they have their defaults.
     """
     refuse_other(cls, state)
     if not {"parameters", "memory"} <= state.keys():
         raise ValueError(f"state must be what state_dict() gave, got {described(state)}")
-    if not isinstance(state["parameters"], dict) or not state["parameters"].keys() <= set(cls.parameters):
+    given = state["parameters"].keys() if isinstance(state["parameters"], dict) else None
+    if given is None or not set(cls.parameters) - set(cls.added) <= given <= set(cls.parameters):
         raise ValueError(
             f"the parameters of {name_of(cls)} must be {list(cls.parameters)}, got {state['parameters']!r}"
         )
@@ -59,12 +60,7 @@ def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
 
 def remade(cls: type, arguments: dict[str, Any], memory: dict[str, Any]) -> Any:
     """A learner from its arguments and its memory."""
-    try:
-        learner = cls(**arguments)
-    except TypeError as error:
-        if len(arguments) == len(cls.parameters):  # type: ignore[attr-defined]
-            raise
-        raise ValueError(f"the parameters of {name_of(cls)} are incomplete: {error}") from None
+    learner = cls(**arguments)
     restore(learner, memory)
     if not learner.sound():
         raise ValueError(

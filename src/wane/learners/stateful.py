@@ -12,6 +12,7 @@ class Stateful:
     """An object that is its arguments (``parameters``) and what the next round needs (``memory``)."""
 
     parameters = ()  # type: tuple[str, ...]  # the arguments of __init__, kept under the same names
+    added = ()  # type: tuple[str, ...]  # those that older files may lack
     memory = ()  # type: tuple[str, ...]  # numbers, arrays, and objects that are Stateful themselves
 
     def sound(self) -> bool:

@@ -83,6 +83,7 @@ class QuantileExperts(Tracker):
         "alpha", "method", "gammas", "interval", "sigma", "eta", "clip", "tie", "published", "domain", "on_missing",
         "window",
     )  # fmt: skip
+    added = ("window",)
     memory = ("rounds", "levels", "weights", "past")
     can_fail = False
 
