@@ -60,10 +60,10 @@ def watched(scores):
     tracker = wane.trackers.make("auto", ALPHA)
     radii, weights, parts, guard = [], [], [], []
     for score in scores.tolist():
-        unit = tracker.mean or 1.0
+        unit = tracker.unit.scale
         radii.append(tracker.predict())
         weights.append(tracker.base.weights().reshape(len(NAMES), 2).sum(axis=1))
-        parts.append((unit * tracker.steady.predict(), unit * tracker.quick.predict()))
+        parts.append((unit * tracker.steady.predict(), unit * min(max(tracker.quick.predict(), -10.0), 10.0)))
         guard.append(tracker.base.radius != tracker.base.mixed)
         tracker.update(score)
     return np.array(radii), np.array(weights), np.array(parts), np.array(guard)

@@ -38,7 +38,7 @@ from wane.trackers.blend import Blend, pinball
 from wane.trackers.calibrated import DISCOUNTS, Given
 from wane.trackers.mixture import Mixture
 from wane.trackers.scaled import Scaled
-from wane.trackers.scales import LogScale, NoScale, RecentScale
+from wane.trackers.scales import LogScale, NoScale, RecentScale, SteadyScale
 
 ALPHA = 0.1
 IDEAL = 1.6448536269514722  # the 0.9 quantile of |N(0,1)|
@@ -86,9 +86,11 @@ class Stage:
         self.scores = scores
         self.unscored = min(UNSCORED, len(scores) // 3)
         self.unit = float(np.median(scores[:UNIT])) or float(scores[: self.unscored].mean()) or 1.0
-        self.means = [0.0]  # of the absolute scores before each round
-        for t, score in enumerate(scores[:-1].tolist()):
-            self.means.append(self.means[-1] + (abs(score) - self.means[-1]) / (t + 1))
+        unit = SteadyScale()
+        self.means = []  # the steady scale before each round
+        for score in scores.tolist():
+            self.means.append(unit.scale)
+            unit.learn(score)
 
     @functools.cached_property
     def experts(self):
@@ -138,7 +140,7 @@ def corrected(stage, radii, epsilon=PRIORITIES["balanced"], discounts=DISCOUNTS)
 
 
 def corrected_in_units_of(radii, stage, epsilon=PRIORITIES["balanced"]):
-    """The same, the correction multiplied by the radius itself in place of the mean score."""
+    """The same, the correction multiplied by the radius itself in place of the steady scale."""
     learner = MultiscaleLearner(None, epsilon, DISCOUNTS)
     played = np.empty(len(radii))
     for t, (radius, score) in enumerate(zip(radii.tolist(), stage.scores.tolist(), strict=True)):
@@ -159,8 +161,8 @@ class Guard:
 
     def learn(self, mixed, fast, score, mean):
         if self.speaks:
-            gain = (pinball(mixed, score, ALPHA) - pinball(fast, score, ALPHA)) / mean
-            self.gain = TRUST * self.gain + min(max(gain, -MOST), MOST)
+            gain = pinball(mixed, score, ALPHA) - pinball(fast, score, ALPHA)
+            self.gain = TRUST * self.gain + min(max(gain / mean, -MOST), MOST)
         else:
             self.gain *= PARDON
 

@@ -7,7 +7,7 @@ import math
 from wane.theory.arguments import as_number
 from wane.theory.potentials import prediction_rule
 
-LARGEST = 1e150  # of a score in units of the scale, beyond which there is no bound to speak of
+LARGEST = 1e150  # of a score in units of the scale, beyond which the rule, which is capped, may not go
 RELATIVE = 1e-9  # how exactly the bound is computed; it is rounded up
 
 
@@ -24,7 +24,7 @@ def calibration_bound(
 
     The radius is :math:`r_t = \max(0, b_t + c_t (x_t + y_t))` with base radii :math:`b_t \in [0, B]`, scales
     :math:`c_t \ge c > 0`, any :math:`|y_t| \le C`, and :math:`x_t` from an odd magnitude learner with discount 1 that
-    is fed :math:`g_t = \alpha - 1[r_t \le s_t]`, for scores :math:`s_t \in [0, D]`.
+    is fed :math:`g_t = \alpha_t - 1[r_t \le s_t]`, for scores :math:`s_t \in [0, D]`.
 
     Proof. Let s be minus the sum of the clipped gradients, and X the larger of max(D, B) / c + C and epsilon / 5. If
     :math:`x_t > X`, then :math:`r_t > c_t \max(D, B) / c \ge s_t`: the round is covered and s does not rise. If
@@ -61,7 +61,7 @@ def calibration_bound(
         return 0.0
     wanted += reach / c if c > 0.0 else math.inf
     wanted = max(wanted, eps / 5.0)
-    if wanted > LARGEST:
+    if wanted > LARGEST * min(1.0, eps):
         return math.inf
     low, high = 0.0, h
     while played(v, high, h, eps) <= wanted:

@@ -15,7 +15,7 @@ import numpy as np
 from wane.trackers.base import Tracker
 from wane.trackers.mixture import Mixture
 from wane.trackers.scaled import Scaled
-from wane.trackers.scales import LogScale, NoScale, RecentScale
+from wane.trackers.scales import LogScale, NoScale, RecentScale, SteadyScale
 
 FAST, SLOW = 3.0, 10.0  # half-lives
 JUMP = 2.0  # how many times the blend the guard must be
@@ -48,8 +48,7 @@ class Blend(Tracker):
 
     parameters = ("alpha", "window", "domain", "on_missing")
     memory = (
-        "rounds", "raw", "seasonal", "smooth", "fast", "slow", "mixture", "radii", "mixed", "radius", "gain", "mean",
-        "record",
+        "rounds", "raw", "seasonal", "smooth", "fast", "slow", "mixture", "radii", "mixed", "radius", "gain", "unit"
     )  # fmt: skip
     can_fail = False
 
@@ -68,8 +67,7 @@ class Blend(Tracker):
         self.radii: Any = np.zeros(10).data
         self.mixed = self.radius = 0.0
         self.gain = 0.0  # of the guard over the blend
-        self.mean = 0.0  # of the absolute scores
-        self.record = 0.0  # the largest of them
+        self.unit = SteadyScale()
         super().__init__(alpha, domain, on_missing)
 
     def level_changed(self, miss: float) -> None:
@@ -86,11 +84,13 @@ class Blend(Tracker):
         return self.radius
 
     def _update(self, score: float, radius: float, discount: float) -> None:
-        if self.mean > 0.0:
+        if self.unit.scale > 0.0:
             gradient = self.miss if self.mixed > score else self.miss - 1.0
-            self.mixture._learn(self.radii, self.mixed, gradient, self.mean)
+            self.mixture._learn(self.radii, self.mixed, gradient, self.unit.scale)
         if self._speaks():
-            gain = (pinball(self.mixed, score, self.miss) - pinball(self.radii[GUARD], score, self.miss)) / self.mean
+            gain = (
+                pinball(self.mixed, score, self.miss) - pinball(self.radii[GUARD], score, self.miss)
+            ) / self.unit.scale
             self.gain = TRUST * self.gain + min(max(gain, -MOST), MOST)
         else:
             self.gain = PARDON * self.gain
@@ -99,8 +99,7 @@ class Blend(Tracker):
         self.smooth._learn(score)
         self.fast._learn(score)
         self.slow._learn(score)
-        self.record = max(self.record, abs(score))
-        self.mean = self.mean + (abs(score) - self.mean) / (self.rounds + 1)
+        self.unit._learn(score)
         self._blend()
 
     def _blend(self):
@@ -111,14 +110,14 @@ class Blend(Tracker):
         at = self.fast._put(self.radii, at)
         self.slow._put(self.radii, at)
         for k in range(self.radii.shape[0]):
-            self.radii[k] = min(max(self.radii[k], -LIMIT * self.record), LIMIT * self.record)
+            self.radii[k] = min(max(self.radii[k], -LIMIT * self.unit.record), LIMIT * self.unit.record)
         self.mixed = self.mixture._mix(self.radii)
         self.radius = self.radii[GUARD] if self._speaks() and self.gain > -CREDIT else self.mixed
         return 0
 
     def _speaks(self):
         """Whether the guard is far above the blend."""
-        return self.rounds > SETTLED and self.mean > 0.0 and self.radii[GUARD] > JUMP * abs(self.mixed)
+        return self.rounds > SETTLED and self.unit.scale > 0.0 and self.radii[GUARD] > JUMP * abs(self.mixed)
 
 
 def pinball(radius, score, miss):

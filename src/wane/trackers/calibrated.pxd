@@ -1,9 +1,11 @@
 cimport cython
+from libc cimport math
 from wane.learners.base cimport Learner
 from wane.learners.odd cimport OddMagnitudeLearner
 from wane.trackers.base cimport Tracker
+from wane.trackers.scales cimport SteadyScale
 
-cdef double NAN, CAP, LIMIT
+cdef double NAN, CAP, LIMIT, TINY
 
 @cython.final
 cdef class Given(Tracker):
@@ -16,7 +18,10 @@ cdef class Calibrated(Tracker):
     cdef readonly object discounts
     cdef readonly OddMagnitudeLearner steady
     cdef readonly Learner quick
-    cdef public double mean, least, record, largest, total, late
+    cdef public double least, largest, total, late
+    cdef readonly SteadyScale unit
     cdef public Py_ssize_t records
     cdef double _gradient(self, double radius, double score) noexcept nogil
     cdef double _scale(self) noexcept nogil
+    cdef double _base(self) except? -1.0 nogil
+    cdef int _remember(self, double score) except -1 nogil

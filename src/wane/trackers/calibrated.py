@@ -9,6 +9,7 @@ together is capped, because what they could say is part of the bound.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from wane.checks import described, number, positive, scalar
@@ -17,9 +18,11 @@ from wane.learners.multiscale import MultiscaleLearner
 from wane.learners.odd import OddMagnitudeLearner
 from wane.theory.calibration import calibration_bound
 from wane.trackers.base import Tracker
+from wane.trackers.scales import SteadyScale
 
 DISCOUNTS = (0.99, 0.999, 1.0)
 LIMIT = 2.0  # times the largest score so far: the correction goes no further
+TINY = 1e-150  # the scale while there is none
 CAP = 10.0  # of what the learners that forget say together, in mean scores
 NAN = float("nan")
 
@@ -73,7 +76,8 @@ class Calibrated(Tracker):
     .. math::
         r_t = \max\bigl(0,\; b_t + c_t (x_t + y_t)\bigr), \qquad g_t = \alpha - 1[r_t \le s_t],
 
-    where :math:`b_t` is the radius of the base, :math:`c_t` the mean of the absolute scores so far, :math:`x_t` what
+    where :math:`b_t` is the radius of the base, :math:`c_t` an average of the absolute scores (half-life 500, outliers
+    cut), :math:`x_t` what
     the odd learner that never forgets plays, and :math:`y_t` the sum of those with discounts below 1, cut to [-10, 10].
     All have :math:`\varepsilon / K` and are fed :math:`g_t`. The correction never takes the radius beyond twice the
     largest score so far. When a label is late, the learner that never forgets is fed the gradient of the radius that
@@ -98,7 +102,7 @@ class Calibrated(Tracker):
     """
 
     parameters = ("base", "alpha", "epsilon", "discounts")
-    memory = ("rounds", "steady", "quick", "mean", "least", "record", "records", "largest", "total", "late")
+    memory = ("rounds", "steady", "quick", "unit", "least", "records", "largest", "total", "late")
 
     def __init__(self, base: Any, alpha: float | None = None, epsilon: float = 1.0, discounts: Any = DISCOUNTS) -> None:
         """Take over the base."""
@@ -109,16 +113,17 @@ class Calibrated(Tracker):
         self.base = base
         self.epsilon = positive("epsilon", epsilon)
         self.discounts = grid_of(discounts)
+        if len(set(self.discounts)) < len(self.discounts):
+            raise ValueError(f"discounts must differ, got {self.discounts}")
         if 1.0 not in self.discounts:
             raise ValueError(f"discounts must have 1 among them, which makes coverage right, got {self.discounts}")
         share = self.epsilon / len(self.discounts)
         others = tuple(d for d in self.discounts if d != 1.0)
         self.steady = OddMagnitudeLearner(share, 1.0)
         self.quick = MultiscaleLearner(None, share * max(len(others), 1), others or (0.0,))
-        self.mean = 0.0  # of the absolute scores
+        self.unit = SteadyScale()
         self.least = 0.0  # the smallest scale that was used, 0 before
-        self.record = 0.0  # the largest absolute score so far
-        self.records = 0  # how often a score was at least LIMIT times the record before it
+        self.records = 0  # how often a score was at least LIMIT times the largest before it
         self.largest = 0.0  # of the scores and of the base radii so far
         self.total = 0.0  # of miss - alpha
         self.late = 0.0  # 1 if a label came for another radius than that of its round
@@ -142,8 +147,7 @@ class Calibrated(Tracker):
         """A bound on ``abs(coverage_sum())`` for scores and base radii in [0, largest].
 
         By default that is the largest of both so far: then the bound says what could have happened to other scores up
-        to there. It holds when labels come in time and alpha was not changed; ``wane.theory.calibration_bound`` has the
-        proof.
+        to there. It holds when labels come in time; ``wane.theory.calibration_bound`` has the proof.
         """
         if self.signed:
             raise ValueError("the bound is for scores >= 0: this tracker was made with domain='real'")
@@ -161,34 +165,49 @@ class Calibrated(Tracker):
         self.base._ready(score)
 
     def _scale(self):
-        """The mean of the absolute scores; 1 while they are all 0, when there is no scale to have."""
-        return self.mean if self.mean > 0.0 else 1.0
+        """Of the correction; next to nothing while all scores are 0, which any radius above 0 covers."""
+        return self.unit.scale if self.unit.scale > 0.0 else TINY
+
+    def _base(self):
+        """The radius of the base; where that is infinite, the limit, once there is one."""
+        base = self.base._predict()
+        if base < 0.0 and not self.signed:
+            return 0.0
+        if math.isfinite(base) or self.unit.record == 0.0:
+            return base
+        return LIMIT * self.unit.record if base > 0.0 else -LIMIT * self.unit.record
 
     def _predict(self) -> float:
         quick = min(max(self.quick._predict(), -CAP), CAP)
-        base = self.base._predict()
+        base = self._base()
         radius = base + self._scale() * (self.steady.x + quick)
-        if self.record > 0.0:
-            radius = min(radius, max(base, LIMIT * self.record))
-            radius = max(radius, min(base, -LIMIT * self.record))
+        if self.unit.record > 0.0:
+            radius = min(radius, max(base, LIMIT * self.unit.record))
+            radius = max(radius, min(base, -LIMIT * self.unit.record))
         return radius if self.signed or radius > 0.0 else 0.0
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         current = self._predict()
         played = current if radius != radius else radius
         gradient = self._gradient(played, score)
-        self.largest = max(self.largest, score, self.base._predict())
+        self._remember(score)
         self.base._ingest(score, NAN, discount)
         self.steady._update(gradient, 1.0)
         self.quick._update(self._gradient(current, score), 1.0)
         self.total = self.total - gradient
         if played != current:
             self.late = 1.0
-        self.least = min(self.least, self._scale()) if self.least > 0.0 else self._scale()
-        self.mean = self.mean + (abs(score) - self.mean) / (self.rounds + 1)
-        if self.record > 0.0 and abs(score) >= LIMIT * self.record:
+        self.unit._learn(score)
+
+    def _remember(self, score):
+        """What the bound depends on."""
+        base = self._base()
+        if math.isfinite(base):
+            self.largest = max(self.largest, score, base)
+        if self.unit.record > 0.0 or (score == 0.0 and base != 0.0):  # the first score is a record, which is counted
+            self.least = min(self.least, self._scale()) if self.least > 0.0 else self._scale()
+        if abs(score) >= LIMIT * self.unit.record and score != 0.0:
             self.records = self.records + 1
-        self.record = max(self.record, abs(score))
 
     def _gradient(self, radius, score):
         """Of the pinball loss; a tie is a miss."""

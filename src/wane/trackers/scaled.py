@@ -13,7 +13,7 @@ from wane.trackers.faci import QuantileExperts
 from wane.trackers.scales import ScaleModel
 
 NAN = float("nan")
-FARTHEST = 1e100  # a score in units of its scale, where that is nearly 0: products with scales stay finite
+FARTHEST = 1e160  # a score in units of its scale, where that is nearly 0
 
 
 class Scaled(Stateful):

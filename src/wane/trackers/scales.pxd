@@ -2,7 +2,8 @@ cimport cython
 from libc cimport math
 from wane.learners.stateful cimport Stateful
 
-cdef double LONG, LEAST, REMEMBERED, RIDGE, SEASON_RATE, SURPRISE, FLOOR, FARTHEST
+cdef double STEADY, LONG, OUTLIER, QUIET, SHORTEST, FAINTEST, LEAST, REMEMBERED, RIDGE, SEASON_RATE, SURPRISE, FLOOR
+cdef Py_ssize_t EVERY
 
 cdef class ScaleModel(Stateful):
     cdef public double scale
@@ -18,6 +19,12 @@ cdef class RecentScale(ScaleModel):
     cdef readonly double half_life
     cdef double kept, long_kept
     cdef public double short, short_weight, long, long_weight
+    cdef int _take(self, double size) except -1 nogil
+
+@cython.final
+cdef class SteadyScale(ScaleModel):
+    cdef double kept
+    cdef public double total, weight, record
     cdef int _take(self, double size) except -1 nogil
 
 @cython.final

@@ -15,14 +15,19 @@ import numpy as np
 from wane.checks import described, number, positive, whole
 from wane.learners.stateful import Stateful
 
+STEADY = 500.0  # rounds: the half-life of a scale that must not jump
 LONG = 80.0  # rounds: the half-life of the average that the others are compared with
+OUTLIER = 30.0  # averages: a score counts as at most this many, so that one giant does not own them, and ten do
+QUIET = 1e-12  # of the largest score: the least that a steady scale can be, after any silence
+SHORTEST = 0.2  # of the long average: the least that a recent scale can be
+FAINTEST = 0.02  # of the long average: the least that another one counts as
+EVERY = 4  # rounds between two solutions of the regression: it hardly moves in fewer
 LEAST = 0.01  # an average is at least this share of the mean of all scores: silence must not make a scale of 0
-MONTH = (7, 24, 48, 168)  # rounds in a week of days, a day of hours and of half hours, a week of hours
+PERIODS = (7, 24, 48, 168)  # rounds in a week of days, a day of hours and of half hours, a week of hours
 REMEMBERED = 0.9999  # the discount of the regression
 RIDGE = 1.0  # rounds that the prior of the regression is worth
 SEASON_RATE = 0.2  # of the mean at a place of a period
 FLOOR = 0.05  # a score, and a season, count as at least this share of the average
-FARTHEST = 1e6  # and at most this many averages
 SURPRISE = 4.0  # the regression may change the scale by a factor exp(SURPRISE)
 HALF_LIVES = (3.0, 10.0, 40.0, 160.0, 640.0)
 
@@ -85,11 +90,43 @@ class RecentScale(ScaleModel):
         return self._take(abs(score))
 
     def _take(self, size):
+        if self.scale > 0.0:
+            size = min(size, OUTLIER * self.scale)
         self.short = self.kept * self.short + (1.0 - self.kept) * size
         self.short_weight = self.kept * self.short_weight + (1.0 - self.kept)
         self.long = self.long_kept * self.long + (1.0 - self.long_kept) * size
         self.long_weight = self.long_kept * self.long_weight + (1.0 - self.long_kept)
-        self.scale = max(self.short / self.short_weight, 0.2 * self.long / self.long_weight)
+        self.scale = max(self.short / self.short_weight, SHORTEST * self.long / self.long_weight)
+        return 0
+
+
+class SteadyScale(ScaleModel):
+    """An average of half-life 500 that outliers cannot own and silence cannot end: a unit for what must not jump.
+
+    >>> model = SteadyScale()
+    >>> for score in [1.0] * 50 + [1e9]:
+    ...     model.learn(score)
+    >>> 1.0 < model.scale < 2.0
+    True
+    """
+
+    memory = ("scale", "total", "weight", "record")
+
+    def __init__(self) -> None:
+        """Nothing seen."""
+        self.kept = math.exp(-math.log(2.0) / STEADY)
+        self.scale = self.total = self.weight = self.record = 0.0
+
+    def _learn(self, score):
+        return self._take(abs(score))
+
+    def _take(self, size):
+        self.record = max(self.record, size)
+        if self.scale > 0.0:
+            size = min(size, OUTLIER * self.scale)
+        self.total = self.kept * self.total + (1.0 - self.kept) * size
+        self.weight = self.kept * self.weight + (1.0 - self.kept)
+        self.scale = max(self.total / self.weight, QUIET * self.record)
         return 0
 
 
@@ -117,7 +154,7 @@ class LogScale(ScaleModel):
         "scale", "rounds", "mean", "long", "long_weight", "averages", "weights", "seasons", "x", "w", "gram", "moment"
     )  # fmt: skip
 
-    def __init__(self, periods: Any = MONTH) -> None:
+    def __init__(self, periods: Any = PERIODS) -> None:
         """Nothing seen."""
         if isinstance(periods, (str, bytes)) or not hasattr(periods, "__iter__"):
             raise TypeError(f"periods must be whole numbers of rounds, got {described(periods)}")
@@ -143,7 +180,8 @@ class LogScale(ScaleModel):
 
     def _take(self, size):
         if self.scale > 0.0:
-            self._fit(min(size / self._long(), FARTHEST))
+            size = min(size, OUTLIER * self._long())
+            self._fit(size / self._long())
         self.rounds = self.rounds + 1
         self.mean = self.mean + (size - self.mean) / self.rounds
         self.long = self.long_kept * self.long + (1.0 - self.long_kept) * size
@@ -164,12 +202,12 @@ class LogScale(ScaleModel):
         if middle <= 0.0:
             self.scale = 0.0
             return 0
-        if self.rounds % 4 == 0:
+        if self.rounds % EVERY == 0:
             solve(self.gram, self.moment, RIDGE, self.factor, self.w)
         self.x[0] = 1.0
         at = 1
         for i in range(self.averages.shape[0]):
-            self.x[at] = math.log(max(self.averages[i] / self.weights[i], 0.02 * middle) / middle)
+            self.x[at] = math.log(max(self.averages[i] / self.weights[i], FAINTEST * middle) / middle)
             at += 1
         start = 0
         for i in range(self.lengths.shape[0]):
