@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SOURCES = {str(f.relative_to(ROOT / "src")) for f in (ROOT / "src").rglob("*") if f.suffix in (".py", ".pxd")}
+FILES = [f for f in (ROOT / "src").rglob("*") if f.suffix in (".py", ".pxd") or f.parent.name == "assets"]
+SOURCES = {str(f.relative_to(ROOT / "src")) for f in FILES}
 
 pytest.importorskip("build")
 pytestmark = pytest.mark.skipif(bool(os.environ.get("WANE_PURE")), reason="built once, in the compiled run")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from wane.cli import bench
+from wane.cli.report import report
 from wane.cli.reproduce import reproduce
 
 app = typer.Typer(
@@ -14,6 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command()(report)
 app.command()(reproduce)
 app.add_typer(bench.app, name="bench")
 

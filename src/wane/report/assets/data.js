@@ -1,0 +1,111 @@
+"use strict";
+// The numbers in the page: read when they are needed, kept afterwards.
+const report = JSON.parse(document.getElementById("data").textContent);
+
+async function numbers(column) {
+  const deflated = Uint8Array.from(atob(column.data), (c) => c.charCodeAt(0));
+  const stream = new Blob([deflated]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const size = column.size, n = planes.length / size, bytes = new Uint8Array(planes.length);
+  for (let p = 0; p < size; p++) for (let i = 0; i < n; i++) bytes[i * size + p] = planes[p * n + i];
+  const found = size === 8 ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer);
+  return Object.assign(Float64Array.from(found, (x) => x + column.middle), { middle: column.middle, exact: size === 8 });
+}
+
+// A track with its columns as arrays; x is the time in seconds, a number, or the round.
+async function loaded(track) {
+  if (track.ready) return track.ready;
+  const { y, y_hat, time, rounds } = track;
+  const made = { track, y: await numbers(y), y_hat: y_hat ? await numbers(y_hat) : null };
+  made.x = time ? await numbers(time) : Float64Array.from({ length: rounds }, (_, i) => i);
+  made.levels = [];
+  for (const level of track.levels) {
+    const columns = {};
+    for (const name of ["lower", "upper", "hit", "coverage", "width", "sum"]) columns[name] = await numbers(level[name]);
+    made.levels.push({ ...level, ...columns });
+  }
+  return (track.ready = made);
+}
+
+const extent = (values, from = 0, to = values.length - 1) => {
+  let low = Infinity, high = -Infinity;
+  for (let i = from; i <= to; i++) {
+    const v = values[i];
+    if (v !== null && Number.isFinite(v)) { if (v < low) low = v; if (v > high) high = v; }
+  }
+  return [low, high];
+};
+
+// The first place in a sorted array at which it is not below a value.
+function place(sorted, value) {
+  let low = 0, high = sorted.length;
+  while (low < high) { const m = (low + high) >> 1; if (sorted[m] < value) low = m + 1; else high = m; }
+  return low;
+}
+
+// What uPlot draws of rounds from..to: at most two points a pixel and column, the least and the greatest there, in the order
+// in which they came. No number is null; what is infinite goes far beyond the edge of the chart.
+function thinned(x, columns, far, from, to, pixels) {
+  const n = to - from + 1, each = n > 4 * pixels ? n / pixels : 0;
+  const shown = (v, [low, high]) => (Number.isNaN(v) ? null : v === Infinity ? high : v === -Infinity ? low : v);
+  if (!each) return [Array.from(x.subarray(from, to + 1)), ...columns.map((c, k) => Array.from(c.subarray(from, to + 1), (v) => shown(v, far[k])))];
+  const made = [[], ...columns.map(() => [])];
+  for (let p = 0; p < pixels; p++) {
+    const a = from + Math.floor(p * each), b = from + Math.floor((p + 1) * each) - 1;
+    made[0].push(x[a], x[b]);
+    for (let k = 0; k < columns.length; k++) {
+      const c = columns[k];
+      let least = -1, most = -1;
+      for (let i = a; i <= b; i++) {
+        if (c[i] !== c[i]) continue;
+        if (least < 0 || c[i] < c[least]) least = i;
+        if (most < 0 || c[i] > c[most]) most = i;
+      }
+      if (least < 0) made[k + 1].push(null, null);
+      else made[k + 1].push(shown(c[Math.min(least, most)], far[k]), shown(c[Math.max(least, most)], far[k]));
+    }
+  }
+  return made;
+}
+
+const beyond = (column) => {
+  const [low, high] = extent(column), far = 50 * (high - low || 1);
+  return high >= low ? [low - far, high + far] : [-1, 1];
+};
+
+const percent = (v, digits = 1) => (v == null || Number.isNaN(v) ? "–" : `${+(100 * v).toFixed(digits)}\u00a0%`);
+const amount = (v) => {
+  if (v == null || Number.isNaN(v)) return "–";
+  if (!Number.isFinite(v)) return v > 0 ? "∞" : "−∞";
+  return Math.abs(v) >= 1e4 && Math.abs(v) < 1e12 ? Math.round(v).toLocaleString("en") : String(+v.toPrecision(4));
+};
+
+const dated = (seconds) => {
+  const text = new Date(seconds * 1000).toISOString().replace(/\.000Z$/, "Z");
+  return text.endsWith("T00:00:00Z") ? text.slice(0, 10) : text.replace("T", " ").replace("Z", "");
+};
+const moment = (track, x) => (track.dates ? dated(x) : amount(x));
+
+// A number of a column as text for a file: the digits that were stored.
+function digits(values) {
+  const { middle, exact } = values;
+  return (v) => {
+    if (Number.isNaN(v)) return "";
+    if (!Number.isFinite(v)) return v > 0 ? "inf" : "-inf";
+    if (exact || v === 0) return String(v);
+    const about = middle === undefined ? v : v - middle;
+    const places = 7 - Math.ceil(Math.log10(Math.abs(about) || 1));
+    return String(places > 20 ? +v.toPrecision(8) : +v.toFixed(Math.max(0, places)));
+  };
+}
+
+const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const lines = (rows) => rows.map((row) => row.map((cell) => quoted(String(cell))).join(",")).join("\r\n") + "\r\n";
+
+function download(name, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = `${name.replace(/[^\w.-]+/g, "_")}.csv`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

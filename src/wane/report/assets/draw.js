@@ -1,0 +1,90 @@
+// What is drawn on a chart beside its lines.
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const faded = (hex, share) => hex + Math.round(255 * share).toString(16).padStart(2, "0");
+const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2]];
+const ratio = () => uPlot.pxRatio;
+
+function clipped(u, draw) {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  draw(ctx, bbox);
+  ctx.restore();
+}
+
+// The rounds of the worst window, shaded.
+const window_ = (from, to) => (u) => clipped(u, (ctx, box) => {
+  const a = u.valToPos(from, "x", true), b = u.valToPos(to, "x", true), least = 3 * ratio();
+  ctx.fillStyle = css("--worst");
+  ctx.fillRect(a - Math.max(0, least - (b - a)) / 2, box.top, Math.max(b - a, least), box.height);
+});
+
+// Where most windows would lie.
+const between = (low, high) => (u) => clipped(u, (ctx, box) => {
+  const a = u.valToPos(high, "y", true), b = u.valToPos(low, "y", true);
+  ctx.fillStyle = css("--usual");
+  ctx.fillRect(box.left, a, box.width, b - a);
+});
+
+// A level with its name at the right.
+const level_ = (value, name, below = false) => (u) => clipped(u, (ctx, box) => {
+  const y = u.valToPos(value, "y", true), p = ratio();
+  ctx.strokeStyle = ctx.fillStyle = css("--target");
+  ctx.lineWidth = p;
+  ctx.setLineDash([5 * p, 4 * p]);
+  ctx.beginPath();
+  ctx.moveTo(box.left, y);
+  ctx.lineTo(box.left + box.width, y);
+  ctx.stroke();
+  ctx.font = FONT.replace("11px", `${11 * p}px`);
+  ctx.textAlign = "right";
+  ctx.setLineDash([]);
+  ctx.lineWidth = 4 * p;
+  ctx.strokeStyle = css("--paper");
+  ctx.lineJoin = "round";
+  const place = [name, box.left + box.width - 4 * p, y + (below ? 14 : -5) * p];
+  ctx.strokeText(...place);
+  ctx.fillText(...place);
+});
+
+// The outcomes outside: one dot a place, however many are there.
+const missed = (x, y, hit) => (u) => clipped(u, (ctx) => {
+  const p = ratio(), { from, to } = view, seen = new Set();
+  const dense = to - from > 4 * u.width, r = (dense ? 1.2 : 2.6) * p;
+  ctx.globalAlpha = dense ? 0.7 : 1;
+  ctx.fillStyle = css("--miss");
+  ctx.beginPath();
+  for (let i = from; i <= to; i++) {
+    if (hit[i] !== 0) continue;
+    const a = Math.round(u.valToPos(x[i], "x", true)), b = Math.round(u.valToPos(y[i], "y", true));
+    const place = (a >> 1) * 65536 + (b >> 1);
+    if (seen.has(place)) continue;
+    seen.add(place);
+    if (dense) { ctx.fillRect(a - r, b - r, 2 * r, 2 * r); continue; }  // a path of thousands of circles is slow
+    ctx.moveTo(a + r, b);
+    ctx.arc(a, b, r, 0, 2 * Math.PI);
+  }
+  ctx.fill();
+});
+
+// The range of a chart: all of the firm columns, most of the loose ones (intervals may be huge when little is known).
+const ranged = (firm, loose, ends = []) => (u) => {
+  const { from, to } = view;
+  let [low, high] = extent(ends);
+  const reach = (a, b) => { low = Math.min(low, a); high = Math.max(high, b); };
+  for (const column of firm) reach(...extent(column, from, to));
+  for (const column of loose) {
+    const values = [], step = Math.max(1, Math.floor((to - from) / 2000));
+    for (let i = from; i <= to; i += step) if (Number.isFinite(column[i])) values.push(column[i]);
+    if (!values.length) continue;
+    values.sort((a, b) => a - b);
+    const cut = Math.floor(0.005 * values.length);
+    reach(values[cut], values[values.length - 1 - cut]);
+  }
+  if (!(high >= low)) return [0, 1];
+  const room = 0.05 * (high - low) || Math.abs(high) * 0.1 || 1;
+  return [low - room, high + room];
+};

@@ -1,0 +1,265 @@
+"""The page: one HTML file with its data, its script and its style inside."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import resources
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described, number, whole
+from wane.report import numbers, tables, words
+from wane.report.calibration import drawing
+from wane.report.numbers import Numbers
+from wane.report.packing import packed
+from wane.report.track import Track
+from wane.saving import replace_file
+from wane.version import __version__
+
+MOST_ROUNDS = 400_000  # whose charts are in the page, some 20 bytes each and level; a first series is there in any case
+MOST_LINES = 5_000  # of the table of streams
+SCRIPTS = ("uPlot.iife.min.js", "data.js", "draw.js", "charts.js", "page.js")
+STYLES = ("uPlot.min.css", "page.css")
+
+
+def write(
+    path: str | os.PathLike[str],
+    tracks: Sequence[Track],
+    settings: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    window: int | None = None,
+) -> None:
+    """Write a report, as a whole or not at all: one HTML file that asks nothing of any host.
+
+    Args:
+        path: the file; an older one is replaced.
+        tracks: one for each stream and method, with the same levels; the first method is what the headline is about.
+        settings: shown at the end. Two of them are used: ``coverage_bound``, the largest sum of miss - alpha that is
+            possible, and ``discount``, that of this sum. Each is a number (a bound: for the first level), a number for
+            each level, or a mapping from methods to such.
+        title: of the page; the name of the stream if there is one.
+        window: rounds that are judged together; 100, or fewer where streams are short.
+
+    >>> import os, tempfile
+    >>> track = Track("demo", "auto", None, [1.0, 5.0], None, [0.1], [0.0, 0.0], [3.0, 3.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(os.path.join(folder, "report.html"), [track])
+    ...     os.path.getsize(os.path.join(folder, "report.html")) < 150_000
+    True
+    """
+    replace_file(path, page(tracks, settings, title, window).encode(), sync=False)
+
+
+def page(
+    tracks: Sequence[Track],
+    settings: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    window: int | None = None,
+) -> str:
+    """The text of the file."""
+    given = dict(settings or {})
+    _agree(tracks)
+    alphas: tuple[float, ...] = tracks[0].levels
+    k = numbers.window(tracks) if window is None else whole("window", window, 1)
+    found = [[numbers.judged(track, i, k) for i in range(len(alphas))] for track in tracks]
+    methods = list(dict.fromkeys(track.method for track in tracks))
+    names = list(dict.fromkeys(track.name for track in tracks))
+    by_method = {m: [_overall(found, i, m) for i in range(len(alphas))] for m in methods}
+    mine = [line[0] for line in found if line[0].method == methods[0]]
+    main, alpha = by_method[methods[0]][0], alphas[0]
+    kept = _charted(tracks, mine, alpha)
+    title = title or (names[0] if len(names) == 1 else f"{len(names):,} series")
+    firsts = {m: n[0] for m, n in by_method.items()}
+    data = {
+        "title": title,
+        "window": k,
+        "levels": alphas,
+        "usual": [numbers.usual(a, k) for a in alphas],
+        "tracks": [_charts(tracks[i], found[i], k, given) for i in kept],
+    }
+    return Template(_asset("page.html")).substitute(
+        title=escape(title),
+        styles="\n".join(map(_asset, STYLES)),
+        licence=_asset("uPlot.LICENSE"),
+        version=escape(__version__),
+        headline=escape(words.headline(main, alpha, k, len(names))),
+        more=escape(" ".join(filter(None, [words.on_methods(firsts, alpha), words.on_streams(mine, alpha)]))),
+        cards=_cards(main, alpha, k),
+        note=_note(len({tracks[i].name for i in kept}), len(names)),
+        calibration=_calibration(by_method, alphas),
+        comparison=_comparison(firsts, alpha, k) if len(methods) > 1 else "",
+        streams=_streams(found, alpha, k, len(methods)) if len(names) > 1 else "",
+        settings=_settings(given, tracks, alphas, k),
+        data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+        scripts="\n".join(map(_asset, SCRIPTS)),
+    )
+
+
+def _asset(name: str) -> str:
+    return (resources.files("wane.report") / "assets" / name).read_text(encoding="utf-8").rstrip()
+
+
+def _agree(tracks: Sequence[Track]) -> None:
+    """Tracks that one report can be about, or an error."""
+    if not tracks:
+        raise ValueError("a report needs one track or more, got none: is the file of results empty?")
+    seen = set()
+    for track in tracks:
+        if not isinstance(track, Track):
+            raise TypeError(f"tracks must be wane.report.Track, got {described(track)}")
+        if track.levels != tracks[0].levels:
+            raise ValueError(f"tracks must have the same levels, got {tracks[0].levels} and {track.levels}")
+        if (track.name, track.method) in seen:
+            raise ValueError(f"there are two tracks of {track.name!r} by {track.method!r}: name them apart")
+        seen.add((track.name, track.method))
+
+
+def _overall(found: list[list[Numbers]], level: int, method: str) -> Numbers:
+    return numbers.pooled([line[level] for line in found if line[level].method == method])
+
+
+def _charted(tracks: Sequence[Track], mine: list[Numbers], alpha: float) -> list[int]:
+    """The tracks with charts: all if there is room, else those of the streams that are farthest from the target."""
+    if sum(map(len, tracks)) <= MOST_ROUNDS:
+        return list(range(len(tracks)))
+    off = {n.name: abs(n.coverage - (1.0 - alpha)) if n.labels else 0.0 for n in mine}
+    sizes: dict[str, int] = {}
+    for track in tracks:
+        sizes[track.name] = sizes.get(track.name, 0) + len(track)
+    room = MOST_ROUNDS
+    kept: set[str] = set()
+    for name in sorted(sizes, key=lambda name: -off.get(name, 0.0)):
+        if sizes[name] <= room or not kept:
+            kept.add(name)
+            room -= sizes[name]
+    return [i for i, track in enumerate(tracks) if track.name in kept]
+
+
+def _charts(track: Track, found: list[Numbers], k: int, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers behind the charts of a track."""
+    made: dict[str, Any] = {"name": track.name, "method": track.method, "rounds": len(track), "levels": []}
+    made["y"] = packed(track.y)
+    if track.time is not None:
+        made["dates"] = track.time.dtype.kind == "M"
+        made["time"] = packed(track.time.astype(np.int64) / 1e3 if made["dates"] else track.time, exact=True)
+    if track.y_hat is not None:
+        made["y_hat"] = packed(track.y_hat)
+    bounds, discounts = (
+        _of_method(settings, name, track.method, len(found)) for name in ("coverage_bound", "discount")
+    )
+    for i, n in enumerate(found):
+        given = discounts[i]
+        discount = 1.0 if given is None else given
+        curves = numbers.curves(track, i, k, discount)
+        columns = {"lower": track.lower[:, i], "upper": track.upper[:, i], "hit": track.covered[:, i], **curves}
+        made["levels"].append(
+            {name: packed(column) for name, column in columns.items()}
+            | {
+                "worst": n.worst if n.worst_at else None,
+                "worst_at": n.worst_at,
+                "bound": bounds[i],
+                "discount": discount,
+            }
+        )
+    return made
+
+
+def _of_method(settings: Mapping[str, Any], name: str, method: str, levels: int) -> list[float | None]:
+    """A setting at each level; None where it is not there, or infinite."""
+    value = settings.get(name)
+    if isinstance(value, Mapping):
+        value = value.get(method)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        if len(value) != levels:
+            raise ValueError(f"{name} must be a number, or one for each of the {levels} levels, got {described(value)}")
+        each = list(value)
+    else:
+        each = [value] + [None] * (levels - 1) if name == "coverage_bound" else [value] * levels
+    return [None if v is None or v == math.inf else number(name, v) for v in each]
+
+
+def _cards(main: Numbers, alpha: float, k: int) -> str:
+    cards = [
+        ("Inside", words.percent(main.coverage), f"target {words.percent(1 - alpha)}: {words.on_target(main, alpha)}"),
+        (f"Worst {k} in a row", words.percent(main.worst), "the lowest local coverage"),
+        ("Mean width", words.amount(main.width), _infinite(main)),
+        ("Outcomes", f"{main.labels:,}", f"{main.rounds - main.labels:,} missing"),
+    ]
+    return "".join(
+        f'<div class="card"><dt>{escape(a)}</dt><dd>{escape(b)}<small>{escape(c)}</small></dd></div>'
+        for a, b, c in cards
+    )
+
+
+def _infinite(main: Numbers) -> str:
+    if not main.infinite:
+        return f"interval score {words.amount(main.winkler)}"
+    return f"and {main.rounds - main.finite:,} infinite"
+
+
+def _note(shown: int, streams: int) -> str:
+    if shown == streams:
+        return ""
+    said = f"Charts are of the {shown:,} series of {streams:,} whose coverage is farthest from the target."
+    return f'<p class="note">{said} The tables count all.</p>'
+
+
+def _calibration(by_method: Mapping[str, list[Numbers]], alphas: tuple[float, ...]) -> str:
+    lines = [
+        [tables.text(m or words.NONE), tables.share(1.0 - a), tables.share(n.coverage), tables.real(n.width)]
+        for m, line in by_method.items()
+        for a, n in zip(alphas, line, strict=True)
+    ]
+    heads = ["Method", "Target", "Inside", "Mean width"]
+    art = drawing({m: [n.coverage for n in line] for m, line in by_method.items()}, alphas)
+    return art + tables.table("calibration", "Calibration by level", heads, lines)
+
+
+def _comparison(firsts: Mapping[str, Numbers], alpha: float, k: int) -> str:
+    lines = [tables.judged_line(n, tables.text(m), alpha) for m, n in firsts.items()]
+    made = tables.table("methods", "Methods", tables.heads("Method", k), lines)
+    return _section("methods", "Methods compared", "The same rounds, each method by itself; all series together.", made)
+
+
+def _streams(found: list[list[Numbers]], alpha: float, k: int, methods: int) -> str:
+    ranked = sorted((line[0] for line in found), key=lambda n: -abs(n.coverage - (1 - alpha)) if n.labels else 1.0)
+    shown = ranked if len(ranked) > MOST_LINES else [line[0] for line in found]
+    lines = []
+    for n in shown[:MOST_LINES]:
+        name, *rest = tables.judged_line(n, tables.text(n.name), alpha)
+        lines.append([name, *([tables.text(n.method)] if methods > 1 else []), *rest])
+    first, *others = tables.heads("Series", k)
+    heads = [first, *(["Method"] if methods > 1 else []), *others]
+    said = "A head sorts; a row shows its charts."
+    if len(ranked) > MOST_LINES:
+        said += f" The {MOST_LINES:,} of {len(ranked):,} that are farthest from the target."
+    return _section("streams", "Series by series", said, tables.table("streams", "Series by series", heads, lines))
+
+
+def _section(name: str, head: str, said: str, body: str) -> str:
+    return (
+        f'<section aria-labelledby="{name}-head"><header><h2 id="{name}-head">{head}</h2>'
+        f'<button type="button" class="csv" data-table="{name}">CSV</button></header>'
+        f"<p>{said}</p>{body}</section>"
+    )
+
+
+def _settings(given: Mapping[str, Any], tracks: Sequence[Track], alphas: tuple[float, ...], k: int) -> str:
+    known = {
+        **dict(tables.flattened(given)),
+        "methods": ", ".join(dict.fromkeys(t.method for t in tracks if t.method)) or words.NONE,
+        "levels (alpha)": ", ".join(f"{a:g}" for a in alphas),
+        "window": str(k),
+        "wane": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    lines = [[tables.text(name), tables.text(value)] for name, value in known.items()]
+    return tables.table("settings", "Settings and versions", ["Name", "Value"], lines, sort=False)

@@ -1,0 +1,97 @@
+"""What a report is made from: outcomes, forecasts and intervals of one stream by one method."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described, real_array, share
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Track:
+    """One stream by one method; several methods on a stream are tracks of the same name.
+
+    Args:
+        name: of the stream.
+        method: what made the intervals.
+        time: (T,) numbers or dates that do not decrease; None numbers the rounds from 0.
+        y: (T,), the outcomes; NaN where one is missing.
+        y_hat: (T,), the forecasts; None if there is no single one, as with two quantiles.
+        levels: (L,), the share of misses that each interval may have, such as 0.1; the headline is about the first.
+        lower: (T, L), or (T,) with one level; it may be infinite.
+        upper: the same; no interval has its upper end below its lower one unless it is empty.
+        covered: (T, L), 1 or 0, and NaN where there is no label; None: an outcome at an end is inside.
+
+    >>> track = Track("demo", "auto", None, [1.0, 5.0], [1.5, 1.5], [0.1], [0.0, 0.0], [3.0, 3.0])
+    >>> track.covered[:, 0]
+    array([1., 0.])
+    """
+
+    name: str
+    method: str
+    time: Any
+    y: Any
+    y_hat: Any
+    levels: Any
+    lower: Any
+    upper: Any
+    covered: Any = None
+
+    def __post_init__(self) -> None:
+        """Arrays of the right shapes, or an error."""
+        y = real_array("y", self.y)
+        if y.ndim != 1 or not len(y):
+            raise ValueError(f"{self.name}: y must have shape (rounds,) with one round or more, got {y.shape}")
+        if np.isinf(y).any():
+            raise ValueError(f"{self.name}: y[{int(np.argmax(np.isinf(y)))}] is infinite: NaN is a missing outcome")
+        levels = tuple(share("levels", a) for a in np.atleast_1d(self.levels))
+        if not levels or len(set(levels)) < len(levels):
+            raise ValueError(f"{self.name}: levels must be shares of misses, each once, got {described(self.levels)}")
+        shape = (len(y), len(levels))
+        lower, upper = self._table("lower", self.lower, shape), self._table("upper", self.upper, shape)
+        if np.isnan(lower).any() or np.isnan(upper).any():
+            raise ValueError(f"{self.name}: lower and upper must be numbers in every round, got NaN: drop these rounds")
+        inside = np.where(np.isnan(y)[:, None], np.nan, (lower <= y[:, None]) & (y[:, None] <= upper))
+        covered = inside if self.covered is None else self._table("covered", self.covered, shape)
+        if not (np.isnan(covered) == np.isnan(inside)).all() or not np.isin(covered[~np.isnan(covered)], (0, 1)).all():
+            raise ValueError(f"{self.name}: covered must be 1 or 0 where there is an outcome and NaN elsewhere")
+        made = {
+            "time": self._moments(len(y)),
+            "y": y,
+            "y_hat": None if self.y_hat is None else self._table("y_hat", self.y_hat, (len(y), 1))[:, 0],
+            "levels": levels,
+            "lower": lower,
+            "upper": upper,
+            "covered": covered,
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        """Rounds."""
+        return len(self.y)
+
+    def _table(self, name: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
+        array = real_array(name, values)
+        if array.ndim == 1 and shape[1] == 1:
+            array = array[:, None]
+        if array.shape != shape:
+            raise ValueError(f"{self.name}: {name} must have shape {shape}, a row a round, got {array.shape}")
+        return array
+
+    def _moments(self, rounds: int) -> np.ndarray | None:
+        """Times as float64 numbers or as datetime64."""
+        if self.time is None:
+            return None
+        moments = np.asarray(self.time)
+        if moments.dtype.kind == "O":
+            moments = np.array([np.datetime64(t) if hasattr(t, "isoformat") else t for t in moments])
+        if moments.dtype.kind not in "Mfiu" or moments.shape != (rounds,):
+            raise TypeError(f"{self.name}: time must be {rounds} numbers or dates, got {described(self.time)}")
+        moments = moments.astype("datetime64[ms]") if moments.dtype.kind == "M" else moments.astype(np.float64)
+        if not (moments[1:] >= moments[:-1]).all() or (moments != moments).any():
+            raise ValueError(f"{self.name}: time must not decrease or be missing: sort the rounds by time first")
+        return moments

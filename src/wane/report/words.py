@@ -1,0 +1,89 @@
+"""The report in words: the headline, and what compares methods and streams."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from wane.report.numbers import Numbers
+
+NEAR = 0.02  # of the target: the streams that are counted as near it
+RARE = 0.01  # the share of infinite intervals up to which a mean of the finite ones is compared
+NONE = "\u2013"  # a dash where there is no number
+SPACE = "\u00a0"  # between a number and its unit: no line ends there
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as a percentage, without a needless .0.
+
+    >>> percent(0.896).replace(SPACE, " "), percent(0.9).replace(SPACE, " ")
+    ('89.6 %', '90 %')
+    """
+    if math.isnan(share):
+        return NONE
+    text = f"{100.0 * share:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + SPACE + "%"
+
+
+def amount(x: float) -> str:
+    """A number in four digits.
+
+    >>> amount(1234567.0), amount(0.00012345), amount(math.inf), amount(12.0)
+    ('1,234,567', '0.0001234', '∞', '12')
+    """
+    if math.isnan(x):
+        return NONE
+    if math.isinf(x):
+        return "∞"
+    return f"{x:,.0f}" if 1e4 <= abs(x) < 1e12 else f"{x:.4g}"
+
+
+def headline(overall: Numbers, alpha: float, k: int, streams: int) -> str:
+    """What happened, in two sentences."""
+    if not overall.labels:
+        return "No outcome is known yet, so nothing can be said about coverage."
+    where = f" in {streams:,} series" if streams > 1 else ""
+    said = f"{percent(overall.coverage)} of {overall.labels:,} outcomes{where} were inside; "
+    said += f"the target was {percent(1.0 - alpha)}. "
+    if not overall.worst_at:
+        return said.rstrip()
+    return f"{said}The worst {k}-step window: {percent(overall.worst)}{f' ({overall.name})' if streams > 1 else ''}."
+
+
+def on_target(overall: Numbers, alpha: float) -> str:
+    """How far the coverage is from its target."""
+    if not overall.labels:
+        return ""
+    points = 100.0 * (overall.coverage - (1.0 - alpha))
+    if abs(points) < 0.05:
+        return "on target"
+    return f"{abs(points):.1f} point{'' if f'{abs(points):.1f}' == '1.0' else 's'} {'above' if points > 0 else 'below'}"
+
+
+def on_methods(by_method: Mapping[str, Numbers], alpha: float) -> str:
+    """Which method was nearest to the target, and which was narrowest; nothing for one method."""
+    known = {name: n for name, n in by_method.items() if n.labels}
+    if len(known) < 2:
+        return ""
+    nearest = min(known, key=lambda name: abs(known[name].coverage - (1.0 - alpha)))
+    narrowest = min(known, key=lambda name: (known[name].infinite > RARE, known[name].width))
+    best = known[nearest]
+    said = f"Of {len(known)} methods, {nearest} came nearest to the target "
+    said += f"({percent(best.coverage)}, mean width {amount(best.width)})"
+    if narrowest == nearest:
+        return f"{said}, and it was also the narrowest."
+    other = known[narrowest]
+    return f"{said}; {narrowest} was the narrowest ({percent(other.coverage)}, mean width {amount(other.width)})."
+
+
+def on_streams(found: Sequence[Numbers], alpha: float) -> str:
+    """How many series are near the target, and which is farthest; nothing for one series."""
+    known = [n for n in found if n.labels]
+    if len(known) < 2:
+        return ""
+    near = sum(abs(n.coverage - (1.0 - alpha)) <= NEAR for n in known)
+    far = max(known, key=lambda n: abs(n.coverage - (1.0 - alpha)))
+    return (
+        f"{near:,} of {len(known):,} series are within {100 * NEAR:g} points of the target; "
+        f"the farthest is {far.name}, with {percent(far.coverage)}."
+    )
