@@ -30,6 +30,7 @@ bench: build
 	$(BIN)/python benchmarks/trackers.py
 	$(BIN)/python benchmarks/conformal.py
 	$(BIN)/python benchmarks/panel.py
+	$(BIN)/python benchmarks/lines.py
 
 docs: $(VENV)/ready
 	PYTHONPATH=src $(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html

@@ -62,6 +62,8 @@ def test_snippets_run(path, elsewhere):
     elif path.stem in ("nixtla", "panels"):  # data frames; Nixtla is a format here, not a library
         pytest.importorskip("narwhals")
         pytest.importorskip("pandas")
+    elif path.stem == "lines":
+        pytest.importorskip("typer")  # it starts the command
     elif (SOURCE / "integrations" / f"{path.stem}.py").exists():
         pytest.importorskip(path.stem)  # a page and an adapter have the name of their library
     if any("matplotlib" in code or ".plot(" in code for _, code in blocks(path)):

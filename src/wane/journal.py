@@ -159,9 +159,9 @@ class Journal:
         """``object.update``, logged."""
         return self._call("update", [id, y], keywords)
 
-    def expire(self, id: Any = None, older_than: Any = None) -> Any:
+    def expire(self, id: Any = None, older_than: Any = None, **keywords: Any) -> Any:
         """``object.expire``, logged."""
-        given = {"id": id, "older_than": older_than}
+        given = {"id": id, "older_than": older_than, **keywords}
         return self._call("expire", [], {k: v for k, v in given.items() if v is not None})
 
     def compact(self) -> None:

@@ -7,6 +7,7 @@ import typer
 from wane.cli import bench
 from wane.cli.report import report
 from wane.cli.reproduce import reproduce
+from wane.cli.serve import serve_lines
 
 app = typer.Typer(
     name="wane",
@@ -17,6 +18,7 @@ app = typer.Typer(
 )
 app.command()(report)
 app.command()(reproduce)
+app.command()(serve_lines)
 app.add_typer(bench.app, name="bench")
 
 

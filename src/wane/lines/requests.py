@@ -1,0 +1,101 @@
+"""A line as a request: what it must be, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from wane.checks import described
+
+MARK = b"\xef\xbb\xbf"  # which some systems put at the beginning of text in UTF-8
+
+FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # of each op: those it needs, those it may have
+    "predict": (("output",), ("id", "series")),
+    "label": (("id", "y"), ("series",)),
+    "expire": (("id",), ("series",)),
+    "pending": ((), ("series",)),
+    "stats": ((), ("series",)),
+    "save": (("path",), ()),
+    "version": ((), ()),
+    "stop": ((), ()),
+}
+KINDS = {  # of errors
+    "json": "the line is not JSON in UTF-8, holds NaN or Infinity, or names a field twice",
+    "too-long": "the line is longer than `--longest` bytes",
+    "request": "not an object, no such op, a field that is missing, unknown or of the wrong type",
+    "value": "`output` or `y` is not what the score needs",
+    "unbounded": "the method has no finite set to give (yet): see `--on-unbounded`",
+    "unknown": "no prediction has this id, or it was over long ago",
+    "waiting": "a prediction with this id waits for its label already",
+    "labelled": "the prediction has had its label",
+    "expired": "the prediction has expired: no label is waited for",
+    "series": "no series has this name, or there are `--max-series` already",
+    "file": "`save` could not write",
+    "journal": "the journal could not be written: start the process again, which may undo this request",
+    "internal": "a defect of wane; standard error has the details",
+}
+
+
+class Refused(Exception):
+    """A request that cannot be done, and nothing has changed."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        """A kind out of ``KINDS``."""
+        super().__init__(message)
+        self.kind = kind
+
+
+def parsed(raw: bytes | None) -> Any:
+    """The JSON of a line."""
+    if raw is None:
+        raise Refused("too-long", "the line is too long and was not read")
+    try:
+        return DECODER.decode(raw.removeprefix(MARK).decode())
+    except (ValueError, RecursionError) as error:
+        raise Refused("json", f"the line must be one JSON object in UTF-8: {error}, got {described(raw)}") from error
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, whose names differ."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a name comes twice in an object")
+    return made
+
+
+def no_number(text: str) -> None:
+    """Refuse what Python would read."""
+    raise ValueError(f"JSON has no {text}, leave the field out until it is known")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=no_number)
+
+
+def checked(request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The op and its fields; null is a field that was not given."""
+    op = request.get("op")
+    if not isinstance(op, str) or op not in FIELDS:
+        said = f"got {described(op)}" if "op" in request else "got none"
+        raise Refused("request", f"op must be one of {', '.join(FIELDS)}, {said}")
+    needed, allowed = FIELDS[op]
+    fields = {k: v for k, v in request.items() if k not in ("op", "request")}
+    if unknown := fields.keys() - {*needed, *allowed}:
+        takes = ", ".join((*needed, *allowed, "request"))
+        raise Refused("request", f"{op} has no field {described(sorted(unknown)[0])}: it takes {takes}")
+    fields = {k: v for k, v in fields.items() if v is not None}
+    if missing := [k for k in needed if k not in fields]:
+        raise Refused("request", f"{op} needs the field {missing[0]!r}")
+    return op, {k: name(k, v) if k in ("id", "series") else v for k, v in fields.items()}
+
+
+def name(field: str, value: Any) -> Any:
+    """Text or a whole number; 1.0 is 1, as some languages write it.
+
+    >>> name("id", 7.0), name("id", "a")
+    (7, 'a')
+    """
+    if isinstance(value, float) and value.is_integer() and abs(value) <= 2.0**53:
+        return int(value)
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise Refused("request", f"{field} must be text or a whole number, got {described(value)}")
