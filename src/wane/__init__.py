@@ -1,11 +1,19 @@
 """Online learning that forgets gracefully."""
 
-from wane import conformal, domains, learners, metrics, panel, scores, sets, special, streams, theory, trackers
-from wane.conformal import AlarmError, Horizons, IdError, OnlineConformal, UnboundedError
-from wane.journal import Journal, JournalWarning
-from wane.panel import Panel
-from wane.saving import SavedFileError, load, save
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
 from wane.version import __version__
+
+if TYPE_CHECKING:
+    from wane import conformal, domains, learners, metrics, panel, scores, sets, special, streams, theory, trackers
+    from wane.conformal import AlarmError, Horizons, IdError, OnlineConformal, UnboundedError
+    from wane.journal import Journal, JournalWarning
+    from wane.panel import Panel
+    from wane.saving import SavedFileError, load, save
 
 __all__ = [
     "AlarmError",
@@ -34,6 +42,40 @@ __all__ = [
     "trackers",
 ]
 
+NAMES = {  # where each name comes from; a module stands for itself
+    "wane.conformal": ("AlarmError", "Horizons", "IdError", "OnlineConformal", "UnboundedError"),
+    "wane.journal": ("Journal", "JournalWarning"),
+    "wane.panel": ("Panel",),
+    "wane.saving": ("SavedFileError", "load", "save"),
+    **{
+        f"wane.{name}": ()
+        for name in ("domains", "learners", "metrics", "scores", "sets", "special", "streams", "theory", "trackers")
+    },
+    "wane.tables.session": (),  # what can be saved is known to load
+}
+
+
+def complete() -> None:
+    """Import all of the package, so that every class that can be saved is known by its name."""
+    for module, names in NAMES.items():
+        found = importlib.import_module(module)
+        globals().update({name: getattr(found, name) for name in names})
+
+
+def __getattr__(name: str) -> Any:
+    """A name that is not there yet: the first one brings all of them, so that ``wane --help`` waits for none."""
+    if name not in __all__:
+        raise AttributeError(f"module 'wane' has no attribute {name!r}")
+    if f"wane.{name}" in sys.modules:  # it is being imported at this moment
+        return sys.modules[f"wane.{name}"]
+    complete()
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    """The public names, there or not yet."""
+    return sorted({*globals(), *__all__})
+
 
 def compiled() -> bool:
     """Whether the compiled algorithms are running; the uncompiled ones give the same results, 10-50 times slower.
@@ -41,4 +83,4 @@ def compiled() -> bool:
     >>> compiled() in (True, False)
     True
     """
-    return not str(special.__file__).endswith(".py")
+    return not str(importlib.import_module("wane.special").__file__).endswith(".py")

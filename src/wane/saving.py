@@ -14,6 +14,7 @@ import contextlib
 import datetime
 import errno
 import hashlib
+import importlib
 import json
 import math
 import os
@@ -22,7 +23,8 @@ import secrets
 import stat
 import uuid
 import zoneinfo
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -90,6 +92,7 @@ def load(path: Path, /, **objects: Any) -> Any:
 def rebuilt(state: Any, objects: dict[str, Any]) -> Any:
     """The object whose state this is."""
     name = state.get("class") if isinstance(state, dict) else None
+    importlib.import_module("wane").complete()
     if name in SAVED:
         return SAVED[name].from_state_dict(state, **objects)  # type: ignore[attr-defined]
     return plain_data.load(Stateful, state, objects)
@@ -316,6 +319,13 @@ def decode_value(data: Any) -> Any:
 
 def replace_file(path: Path, data: bytes, sync: bool) -> None:
     """Put these bytes in the place of a file, or leave the file as it is and raise."""
+    with replacing(path, sync) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, sync: bool) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of another at the end; after an error nothing has changed."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
@@ -330,7 +340,7 @@ def replace_file(path: Path, data: bytes, sync: bool) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, mode)
     try:
         with open(descriptor, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             if sync:
                 os.fsync(descriptor)

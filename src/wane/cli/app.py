@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from wane.cli import bench
+from wane.cli import about, bench, tables
 from wane.cli.report import report
 from wane.cli.reproduce import reproduce
 from wane.cli.serve import serve_lines
@@ -16,10 +16,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command()(tables.run)
+app.command()(tables.compare)
 app.command()(report)
+app.command()(about.methods)
 app.command()(reproduce)
 app.command()(serve_lines)
 app.add_typer(bench.app, name="bench")
+app.command()(about.version)
 
 
 def version(wanted: bool) -> None:

@@ -8,7 +8,17 @@ from __future__ import annotations
 import os
 import sys
 
+INTERRUPTED = "interrupted; run it again to go on"
 MISSING = 'wane: the command line needs typer and rich: pip install "wane[cli]"'
+
+
+class Interrupted(SystemExit):
+    """Ctrl-C, with what to say about it."""
+
+    def __init__(self, said: str) -> None:
+        """Exit code 130."""
+        super().__init__(130)
+        self.said = said
 
 
 def main() -> None:
@@ -25,7 +35,7 @@ def main() -> None:
         app()
     except SystemExit as leaving:
         if leaving.code == 130:  # Ctrl-C: what was finished is written, and the rest is found again
-            sys.stderr.write("wane: interrupted; run it again to go on\n")
+            sys.stderr.write(f"wane: {getattr(leaving, 'said', INTERRUPTED)}\n")
         raise
     except (ValueError, TypeError, OSError, ImportError) as error:
         if debug:

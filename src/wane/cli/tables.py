@@ -1,0 +1,230 @@
+"""``wane run`` and ``wane compare``: tables of forecasts and outcomes."""
+
+from __future__ import annotations
+
+import enum
+import json as plain_json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wane.cli.main import Interrupted
+from wane.cli.progress import shown
+from wane.cli.progress_rows import rows_shown
+
+TABLE = "A table: .csv, .tsv, .jsonl, .parquet; - is standard input."
+LEAST = ("infinite", "off target", "ns")  # what a narrow terminal does not show
+
+
+class Score(str, enum.Enum):
+    """How wrong a forecast was."""
+
+    absolute = "absolute"
+    signed = "signed"
+    normalised = "normalised"
+    cqr = "cqr"
+
+
+class Format(str, enum.Enum):
+    """The kinds of table."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+
+
+class Duplicates(str, enum.Enum):
+    """What to do with rows of the same time."""
+
+    error = "error"
+    keep = "keep"
+
+
+File = Annotated[str, typer.Argument(help=TABLE, metavar="FILE")]
+Y = Annotated[str | None, typer.Option("--y", help="The column of outcomes; empty cells never come.")]
+YHat = Annotated[
+    list[str] | None,
+    typer.Option("--yhat", help="The column of forecasts; twice for normalised (forecast, scale), cqr (quantiles)."),
+]
+Id = Annotated[str | None, typer.Option("--id", help="The column that says which series a row belongs to.")]
+Time = Annotated[str | None, typer.Option("--time", help="The column of times, in order within each series.")]
+NoId = Annotated[bool, typer.Option("--no-id", help="All rows are one series.")]
+NoTime = Annotated[bool, typer.Option("--no-time", help="The rows are in order as they are.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+InFormat = Annotated[Format | None, typer.Option("--format", help="Of FILE, where its name does not say it.")]
+
+
+def run(
+    file: File,
+    y: Y = None,
+    yhat: YHat = None,
+    id: Id = None,
+    time: Time = None,
+    no_id: NoId = False,
+    no_time: NoTime = False,
+    method: Annotated[
+        str | None, typer.Option(help="See wane methods. Default: auto up to 1,000 series, else magl.")
+    ] = None,
+    alpha: Annotated[
+        list[float] | None, typer.Option(help="The share that may be missed; several times for several levels.")
+    ] = None,
+    score: Annotated[Score | None, typer.Option(help="How wrong a forecast was; absolute.")] = None,
+    delay: Annotated[int | None, typer.Option(min=0, help="An outcome is known so many rows later.")] = None,
+    warm_up: Annotated[int | None, typer.Option(min=0, help="Labels of each series before its intervals.")] = None,
+    set: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE of the method or the panel.", metavar="NAME=VALUE")
+    ] = None,
+    state: Annotated[str | None, typer.Option(help="Go on from this file, and replace it at the end.")] = None,
+    out: Annotated[str, typer.Option(help="The table to write; - is standard output.")] = "-",
+    report: Annotated[Path | None, typer.Option(help="Write a report, REPORT.html.")] = None,
+    prefix: Annotated[str, typer.Option(help="Of the names of the new columns.")] = "",
+    duplicates: Annotated[Duplicates, typer.Option(help="Rows of a series with the same time.")] = Duplicates.error,
+    sort: Annotated[bool, typer.Option("--sort", help="Rows are not in order: read all, play them by time.")] = False,
+    skip: Annotated[int, typer.Option(min=0, help="Pass over so many rows, as after an interruption.")] = 0,
+    format: InFormat = None,
+    out_format: Annotated[Format | None, typer.Option(help="Of the output; that of FILE for standard output.")] = None,
+    json: Json = False,
+) -> None:
+    """Intervals for every row of a table, each from the rows before it: columns lower and upper beside yours."""
+    from wane import tables
+    from wane.tables.files import STANDARD
+    from wane.tables.run import described
+
+    if json and out == STANDARD:
+        raise typer.BadParameter("--json prints on standard output: give a file", param_hint="--out")
+    if report is not None:
+        needed_report()
+    options = tables.Options(
+        y, tuple(yhat or ()), id, time, no_id, no_time, method, tuple(alpha or ()), score and score.value, delay,
+        warm_up, settings(set or ()), duplicates.value, prefix, sort, skip,
+    )  # fmt: skip
+    kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
+    with rows_shown(quiet=json) as progress:
+        made = tables.play(file, out, options, state, kinds, teller(json), progress, report is not None)
+    if report is not None:
+        write_report(report, made, file)
+    if json:
+        typer.echo(plain_json.dumps(finite(described(made)), indent=2))
+    else:
+        tell(made, out, state, report)
+    if made.interrupted:
+        done = options.skip + made.rows
+        kept = f"{out} has" if state is None else f"{out} and {state} have"
+        after = f"; the others: wane run {file} --skip {done} ..." if state is not None else ""
+        raise Interrupted(f"interrupted: {kept} the first {made.rows:,} rows{after}")
+
+
+def teller(quiet: bool) -> Any:
+    """Sentences to standard error."""
+    return lambda text: None if quiet else typer.echo(text, err=True)
+
+
+def settings(given: Any) -> dict[str, Any]:
+    """NAME=VALUE as a dict: numbers, true and false, else text.
+
+    >>> settings(["epsilon=auto", "discount=0.99"])
+    {'epsilon': 'auto', 'discount': 0.99}
+    """
+    found = {}
+    for text in given:
+        name, mark, value = text.partition("=")
+        if not mark or not name.strip():
+            raise typer.BadParameter(f"wanted NAME=VALUE, got {text}", param_hint="--set")
+        try:
+            found[name.strip().replace("-", "_")] = plain_json.loads(value)
+        except ValueError:
+            found[name.strip().replace("-", "_")] = value
+    return found
+
+
+def needed_report() -> Any:
+    """The module that writes reports, before anything is computed."""
+    try:
+        import importlib
+
+        return importlib.import_module("wane.report")
+    except ModuleNotFoundError:
+        raise ImportError("this version of wane writes no reports: leave --report out") from None
+
+
+def write_report(path: Path, made: Any, file: str) -> None:
+    """The rows of the run as a report."""
+    module = needed_report()
+    one = made.columns.id is None
+    tracks = [
+        module.Track(file if one else str(t.id), made.method, t.time, t.y, t.y_hat, made.alpha, t.lower, t.upper)
+        for t in made.record.tracks()
+    ]  # fmt: skip
+    said = {"file": file, "method": made.method, "alpha": list(made.alpha), "score": made.score, "delay": made.delay}
+    module.write(path, tracks, {**said, "columns": made.columns.said()}, f"Intervals for {Path(file).name}")
+
+
+def tell(made: Any, out: str, state: str | None, report: Path | None) -> None:
+    """What became of the rows; beside a table on standard output it goes to standard error."""
+    on_error = out == "-"
+    speed = made.rows / made.seconds if made.seconds else 0.0
+    typer.echo(f"{made.rows:,} rows, {made.series:,} series, {speed:,.0f} rows a second", err=on_error)
+    for level, coverage, width in zip(made.alpha, made.coverage, made.width, strict=True):
+        if made.labels:
+            typer.echo(
+                f"{made.method}: {100 * coverage:.1f} % of {made.labels:,} outcomes inside, wanted "
+                f"{100 * (1 - level):g} %; mean width {width:.4g}",
+                err=on_error,
+            )
+    if made.rows > 10 and made.series >= made.rows:
+        typer.echo(f"every row is a series of its own: is {made.columns.id!r} a row number? then --no-id", err=True)
+    files = [str(name) for name in (out, state, report) if name is not None and name != "-"]
+    if files:
+        typer.echo(f"written: {', '.join(files)}", err=on_error)
+
+
+def finite(data: Any) -> Any:
+    """Plain data in which NaN is null, as JSON has it."""
+    if isinstance(data, dict):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [finite(value) for value in data]
+    return None if isinstance(data, float) and data != data else data
+
+
+def compare(
+    file: File,
+    y: Y = None,
+    yhat: YHat = None,
+    id: Id = None,
+    time: Time = None,
+    no_id: NoId = False,
+    no_time: NoTime = False,
+    methods: Annotated[str, typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.")] = "all",
+    alpha: Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of rounds that may be missed.")] = 0.1,
+    score: Annotated[Score | None, typer.Option(help="absolute or normalised.")] = None,
+    series: Annotated[int, typer.Option(min=1, help="Of more series, so many are judged.")] = 50,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")] = None,
+    format: InFormat = None,
+    json: Json = False,
+) -> None:
+    """Every method on your own table: a leaderboard, and which to take and why."""
+    from wane import tables
+    from wane.cli.console import console, table
+    from wane.experiments import compare as comparing
+
+    names = None if methods == "all" else [name.strip() for name in methods.split(",") if name.strip()]
+    options = tables.Options(y, tuple(yhat or ()), id, time, no_id, no_time, score=score and score.value)
+    kind = f".{format.value}" if format else None
+    with shown(quiet=json) as started:
+        _, found = tables.series(file, options, kind, teller(json))
+        results = comparing.judged([s.scores for s in found], names, alpha, series, workers, started)
+    if json:
+        typer.echo(plain_json.dumps(finite(results), indent=2))
+        return
+    screen = console()
+    lines = results["leaderboard"]
+    many = f"{results['series']} of {results['series_in_all']} series" if results["series_in_all"] > 1 else "one series"
+    title = f"{len(lines)} methods on {many}, {results['rounds']:,} rounds, alpha {alpha:g}"
+    heads = list(comparing.COLUMNS)
+    screen.print(table(title, heads, comparing.cells(lines), comparing.CAPTION, LEAST, screen.width))
+    screen.print(results["recommendation"], soft_wrap=not sys.stdout.isatty())
+    if results["too_short"]:
+        screen.print(f"left out, too short to be judged: {results['too_short']} series", style="dim")

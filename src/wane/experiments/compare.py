@@ -1,0 +1,135 @@
+"""Every method on series of the user's own: a leaderboard, and in words which to take and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wane import trackers
+from wane.checks import share
+from wane.experiments import leaderboard, workers
+from wane.experiments.leaderboard import LEAST, Entry
+
+FAMILIAR = "auto"  # nothing to choose: taken where it is nearly as good as the best
+NEARLY = 1.01  # times the pinball loss of the best
+NEAR = 0.01  # of the target, in coverage; more where there are few rounds
+WORTH = 0.995  # a narrower one is named if it is narrower by half a percent
+ALONE = 200_000  # rounds times methods, below which one process is faster than several
+COLUMNS = {  # head: key, form
+    "method": ("method", ""),
+    "coverage": ("coverage", ".1%"),
+    "off target": ("miss_of_target", ".4f"),
+    "LCE_100": ("lce_100", ".3f"),
+    "pinball": ("pinball_ratio", ".3f"),
+    "width": ("width_ratio", ".3f"),
+    "infinite": ("infinite", ".2%"),
+    "ns": ("nanoseconds", ".0f"),
+}
+CAPTION = (
+    "means over the series; off target: distance of the coverage from 1 - alpha; LCE_100: the same, of the worst 100 "
+    "rounds; pinball, width: divided by the best; ns: of a round"
+)
+
+
+def judged(
+    scores: Sequence[np.ndarray],
+    methods: Sequence[str] | None = None,
+    alpha: float = 0.1,
+    most: int | None = None,
+    count: int | None = None,
+    started: Callable[[str, int], Callable[[], Any]] = lambda name, ticks: lambda: None,
+) -> dict[str, Any]:
+    """The methods on these series, by the rules of the leaderboard.
+
+    Args:
+        scores: of each series; those that are too short to be judged are left out.
+        methods: names; None is all of them.
+        alpha: the share of rounds that may be missed.
+        most: the number of series that are judged; of more, as many are taken at even distances.
+        count: of processes.
+        started: (name, ticks) -> tick.
+    """
+    share("alpha", alpha)
+    names = trackers.names() if methods is None else list(methods)
+    if unknown := sorted({*names} - {*trackers.names()}):
+        raise ValueError(f"no method is called {', '.join(unknown)}: known are {', '.join(trackers.names())}")
+    if not names:
+        raise ValueError(f"no method is given: known are {', '.join(trackers.names())}")
+    long = [s for s in scores if len(s) >= LEAST]
+    if not long:
+        longest = max(map(len, scores), default=0)
+        raise ValueError(f"methods are judged on series of at least {LEAST} labels, the longest has {longest}")
+    taken = long
+    if most is not None and len(long) > most:
+        taken = [long[i] for i in np.linspace(0, len(long) - 1, most).astype(int)]
+    entry = Entry("table", tuple(taken))
+    rounds = sum(map(len, taken))
+    tick = started("methods", len(names))
+    waiting = [(entry, name, None) for name in names]
+    rows = {}
+    for task, row in workers.computed(waiting, alpha, 1 if rounds * len(names) < ALONE else count):
+        rows[task[1]] = {"stream": entry.name, "method": task[1], **row}
+        tick()
+    lines = leaderboard.ranked([rows[name] for name in names])
+    lines.sort(key=lambda line: (line["method"] in leaderboard.NO_RIVAL, line["pinball_ratio"]))
+    return {
+        "alpha": alpha,
+        "series": len(taken),
+        "series_in_all": len(scores),
+        "too_short": len(scores) - len(long),
+        "rounds": rounds,
+        "leaderboard": lines,
+        **advice(lines, alpha, sum(int(line["rounds"] * len(taken)) for line in lines[:1])),
+        "rules": leaderboard.__doc__,
+    }
+
+
+def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[str, Any]:
+    """The method to take and why: of those near the target, the least pinball loss; auto where it is nearly that.
+
+    >>> row = {"infinite": 0.0, "lce_100": 0.1}
+    >>> a = {"method": "a", "coverage": 0.9, "miss_of_target": 0.0, "pinball": 1.0, "width": 2.0, **row}
+    >>> b = {"method": "b", "coverage": 0.8, "miss_of_target": 0.1, "pinball": 0.9, "width": 1.8, **row}
+    >>> advice([a, b], 0.1, 1000)["recommendation"]
+    'a: it covers 90.0 %, wanted are 90 %, as the only one that comes near. b is 10.0 % narrower, but covers 80.0 %.'
+    """
+    rivals = [line for line in lines if line["method"] not in leaderboard.NO_RIVAL and not line["infinite"]]
+    rivals = rivals or [line for line in lines if line["method"] not in leaderboard.NO_RIVAL] or list(lines)
+    noise = 2.0 * math.sqrt(alpha * (1.0 - alpha) / max(rounds, 1))
+    nearest = min(line["miss_of_target"] for line in rivals)
+    near = [line for line in rivals if line["miss_of_target"] <= max(NEAR, noise, nearest)]
+    best = min(near, key=lambda line: line["pinball"])
+    familiar = [line for line in near if line["method"] == FAMILIAR and line["pinball"] <= NEARLY * best["pinball"]]
+    pick = familiar[0] if familiar else best
+    said = f"{pick['method']}: it covers {percent(pick['coverage'])}, wanted are {100.0 * (1.0 - alpha):.4g} %, "
+    if pick is best:
+        of_several = f"with the least pinball loss of the {len(near)} that come near."
+        said += of_several if len(near) > 1 else "as the only one that comes near."
+    else:
+        more = 100.0 * (pick["pinball"] / best["pinball"] - 1.0)
+        said += f"and its pinball loss is within {more:.1f} % of the best that come near ({best['method']})."
+    if nearest > max(NEAR, noise):
+        said += " None comes near the target: look at the data, or take more of it."
+    narrower = min(rivals, key=lambda line: line["width"])
+    if narrower["width"] < WORTH * pick["width"]:
+        less = 100.0 * (1.0 - narrower["width"] / pick["width"])
+        but = f"covers {percent(narrower['coverage'])}"
+        if narrower in near:
+            but = f"loses {100.0 * (narrower['pinball'] / pick['pinball'] - 1.0):.1f} % more pinball loss"
+            if narrower["lce_100"] > pick["lce_100"]:
+                but = f"is off by {narrower['lce_100']:.2f} in its worst 100 rounds, not {pick['lce_100']:.2f}"
+        said += f" {narrower['method']} is {less:.1f} % narrower, but {but}."
+    return {"method": pick["method"], "recommendation": said}
+
+
+def percent(value: float) -> str:
+    """A share in words."""
+    return f"{100.0 * value:.1f} %"
+
+
+def cells(lines: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """The text of the table."""
+    return [[format(line[key], form) for key, form in COLUMNS.values()] for line in lines]

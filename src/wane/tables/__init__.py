@@ -1,0 +1,8 @@
+"""Tables in files, larger than memory: CSV, JSON lines and Parquet through a panel, chunk by chunk."""
+
+from wane.tables.columns import Columns, chosen
+from wane.tables.run import Options, Report, play
+from wane.tables.session import Session
+from wane.tables.whole import Series, series
+
+__all__ = ["Columns", "Options", "Report", "Series", "Session", "chosen", "play", "series"]

@@ -1,0 +1,151 @@
+"""Parquet, through pyarrow."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from wane.tables.chunk import MOST, Chunk, cells, pure
+
+
+def needed() -> tuple[Any, Any]:
+    """Pyarrow and its module for Parquet."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow: pip install pyarrow, or use CSV or JSON lines") from None
+    return pyarrow, pyarrow.parquet
+
+
+@contextlib.contextmanager
+def named(name: str) -> Iterator[None]:
+    """Pyarrow's errors with the name of the file."""
+    pa, _ = needed()
+    try:
+        yield
+    except pa.ArrowException as error:
+        first = (str(error).splitlines() or ["no reason given"])[0]
+        raise ValueError(f"{name} cannot be read as Parquet, or is damaged: {first}") from None
+
+
+class ParquetReader:
+    """A Parquet file, batch by batch."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        """Read what the file says about itself; what cannot be searched is read as a whole."""
+        pa, parquet = needed()
+        self.pa, self.name, self.row = pa, name, 0
+        if not file.seekable():
+            file = io.BytesIO(file.read())
+        with named(name):
+            self.file = parquet.ParquetFile(file)
+        self.names = list(self.file.schema_arrow.names)
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"{name} has two columns of one name: {', '.join(self.names)}")
+        self.total = self.file.metadata.num_rows
+        self.batches = self.file.iter_batches(batch_size=MOST)
+        self.batch: Any = None
+
+    def read(self, rows: int) -> Chunk | None:
+        """At most so many rows."""
+        with named(self.name):
+            while self.batch is None or not self.batch.num_rows:
+                self.batch = next(self.batches, None)
+                if self.batch is None:
+                    return None
+        part, self.batch = self.batch.slice(0, rows), self.batch.slice(rows)
+        first = self.row + 1
+        self.row += part.num_rows
+
+        def column(name: str) -> Any:
+            return self._cells(part.column(name))
+
+        return Chunk(self.names, part.num_rows, column, lambda i: f"{self.name}, row {first + i}", ".parquet", part)
+
+    def nothing(self) -> Chunk:
+        """No rows, with the types of the columns."""
+        schema = self.file.schema_arrow
+        none = self.pa.RecordBatch.from_arrays([self.pa.array([], field.type) for field in schema], schema=schema)
+        return Chunk(self.names, 0, lambda name: [], str, ".parquet", none)
+
+    def _cells(self, column: Any) -> Any:
+        """An array where pyarrow has numbers or moments, else a list."""
+        types, kind = self.pa.types, column.type
+        if types.is_dictionary(kind):
+            column = column.dictionary_decode()
+            kind = column.type
+        if types.is_timestamp(kind) or types.is_date(kind):
+            return column.cast(self.pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False)
+        if types.is_decimal(kind):
+            column = column.cast(self.pa.float64())
+            kind = column.type
+        if types.is_integer(kind) and not column.null_count:
+            return column.to_numpy(zero_copy_only=False)
+        if types.is_floating(kind) or types.is_integer(kind):
+            return column.cast(self.pa.float64()).to_numpy(zero_copy_only=False)
+        return column.to_pylist()
+
+    def share(self) -> float | None:
+        """By the rows."""
+        return self.row / self.total if self.total else None
+
+
+class ParquetWriter:
+    """A Parquet file, in row groups that are not small."""
+
+    def __init__(self, file: BinaryIO, source: Any) -> None:
+        """Nothing is written before the first rows, whose types are those of the file."""
+        self.pa, self.parquet = needed()
+        self.file, self.out, self.waiting, self.rows = file, None, [], 0  # type: ignore[var-annotated]
+
+    def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
+        """Rows with their new columns."""
+        pa = self.pa
+        if chunk.kind == ".parquet":
+            table = pa.Table.from_batches([chunk.own])
+        else:
+            columns = {n: pa.array(cells(known[n]), pa.float64()) for n in known}
+            texts = [n for n in chunk.names if n not in columns]
+            columns |= {n: pa.array([typed(v) for v in pure(chunk.column(n))]) for n in texts}
+            table = pa.table({n: columns[n] for n in chunk.names})
+        for name, values in new.items():
+            table = table.append_column(name, pa.array(values, pa.float64(), from_pandas=True))
+        if self.waiting and self.waiting[0].schema != table.schema:
+            table = self._cast(table, self.waiting[0].schema)
+        elif self.out is not None and self.out.schema != table.schema:
+            table = self._cast(table, self.out.schema)
+        self.waiting.append(table)
+        self.rows += table.num_rows
+        if self.rows >= MOST:
+            self._flush()
+
+    def _cast(self, table: Any, schema: Any) -> Any:
+        """The types of the first rows, which Parquet has for all."""
+        try:
+            return table.cast(schema)
+        except self.pa.ArrowException as error:
+            raise ValueError(f"a column changes its type, which Parquet does not allow ({error}): write CSV") from None
+
+    def _flush(self) -> None:
+        if self.waiting:
+            table = self.pa.concat_tables(self.waiting)
+            if self.out is None:
+                self.out = self.parquet.ParquetWriter(self.file, table.schema)
+            self.out.write_table(table)  # type: ignore[attr-defined]
+            self.waiting, self.rows = [], 0
+
+    def close(self) -> None:
+        """The last rows, and the end of the file."""
+        self._flush()
+        if self.out is not None:
+            self.out.close()
+
+
+def typed(value: Any) -> Any:
+    """A cell of another kind of file: nothing is nothing."""
+    return None if value is None or value == "" else value

@@ -1,0 +1,122 @@
+"""JSON lines: an object a line; the text of each goes to the output as it is, with new fields at its end."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import os
+from itertools import islice
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from wane.tables.chunk import Chunk, cells, pure
+
+
+class JsonReader:
+    """A file of JSON objects, one a line; the columns are the fields of the first."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        """Read the first object."""
+        self.file, self.name, self.line = file, name, 0
+        try:
+            self.size = os.fstat(file.fileno()).st_size
+        except (OSError, ValueError):
+            self.size = 0
+        self.ahead: list[bytes] = []
+        self.names: list[str] = []
+        first = self.read(1)
+        if first is None:
+            raise ValueError(f"{name} is empty: wanted a JSON object a line, such as {{'y': 1.5, 'yhat': 1.2}}")
+        self.names = list(first.own[0][1])
+        self.ahead, self.line = [first.own[0][0]], self.line - 1
+
+    def read(self, rows: int) -> Chunk | None:
+        """So many lines; empty ones are left out."""
+        lines = self.ahead + list(islice(self.file, rows - len(self.ahead)))
+        self.ahead = []
+        pairs, numbers = [], []
+        for line in lines:
+            self.line += 1
+            if line.strip():
+                pairs.append((line, self._object(line)))
+                numbers.append(self.line)
+        if not pairs:
+            return self.read(rows) if lines else None
+
+        def column(name: str) -> list[Any]:
+            return [found.get(name) for _, found in pairs]
+
+        return Chunk(self.names, len(pairs), column, lambda i: f"{self.name}, line {numbers[i]}", ".jsonl", pairs)
+
+    def nothing(self) -> Chunk:
+        """No rows."""
+        return Chunk(self.names, 0, lambda name: [], str, ".jsonl", [])
+
+    def _object(self, line: bytes) -> dict[str, Any]:
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{self.name}, line {self.line} is not JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise ValueError(f"{self.name}, line {self.line} must be a JSON object, such as {{'y': 1.5, 'yhat': 1.2}}")
+        return found
+
+    def share(self) -> float | None:
+        """By the bytes."""
+        return min(self.file.tell() / self.size, 1.0) if self.size else None
+
+
+class JsonWriter:
+    """A file of JSON objects; NaN and missing cells are null, an infinite end is the text "inf" or "-inf"."""
+
+    def __init__(self, file: BinaryIO, source: Any) -> None:
+        """Nothing is written yet."""
+        self.file = file
+
+    def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
+        """An object a row."""
+        added = [dict(zip(new, row, strict=True)) for row in zip(*[finite(v) for v in new.values()], strict=True)]
+        if chunk.kind == ".jsonl":
+            made = [extended(line, found, more) for (line, found), more in zip(chunk.own, added, strict=True)]
+        else:
+            columns = [cells(known[n]) if n in known else pure(chunk.column(n)) for n in chunk.names]
+            rows = zip(*columns, strict=True)
+            made = [
+                json.dumps(
+                    {**dict(zip(chunk.names, map(plain, row), strict=True)), **more}, ensure_ascii=False
+                ).encode()
+                for row, more in zip(rows, added, strict=True)
+            ]
+        if made:
+            self.file.write(b"\n".join(made) + b"\n")
+
+    def close(self) -> None:
+        """Everything is written."""
+
+
+def extended(line: bytes, found: dict[str, Any], more: dict[str, Any]) -> bytes:
+    """The text of an object, with more fields.
+
+    >>> extended(b'{"y": 1.50}', {"y": 1.5}, {"lower": 1.0})
+    b'{"y": 1.50, "lower": 1.0}'
+    """
+    if taken := found.keys() & more.keys():
+        raise ValueError(f"an object has the field {min(taken)!r} already: choose a --prefix for the new ones")
+    begun = line.strip()[:-1].rstrip()
+    return begun + (b", " if found else b"") + json.dumps(more)[1:].encode()
+
+
+def finite(values: np.ndarray) -> list[Any]:
+    """Numbers that JSON has."""
+    return [str(v) if v is not None and math.isinf(v) else v for v in cells(values)]
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON has: dates as text, NaN as null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if value != value else str(value)
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return value.isoformat()
+    return value if value is None or isinstance(value, (str, bool, int, float, list, dict)) else str(value)

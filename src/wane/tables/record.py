@@ -1,0 +1,59 @@
+"""The rows of a run, kept for a report: each series by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wane.tables.cells import Rows
+from wane.tables.columns import Columns
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """One series with its intervals; ``lower`` and ``upper`` have a column for each level."""
+
+    id: Any
+    time: np.ndarray | None
+    y: np.ndarray
+    y_hat: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class Record:
+    """Rows as they come."""
+
+    def __init__(self, columns: Columns, prefix: str) -> None:
+        """No rows."""
+        self.columns, self.prefix = columns, prefix
+        self.parts: list[tuple[Any, ...]] = []
+        self.ids: list[Any] = []
+
+    def add(self, rows: Rows, new: dict[str, np.ndarray], panel: Any) -> None:
+        """Some rows with their intervals."""
+        ends = [np.column_stack([v for k, v in new.items() if k[len(self.prefix) :].startswith(side)]) for side in ("lower", "upper")]  # fmt: skip  # noqa: E501
+        forecast = rows.y_hat[0] if len(rows.y_hat) == 1 or panel.design.score.sides == 2 else self._one(rows, panel)
+        time = rows.times if rows.times is not None else np.zeros(0)
+        self.parts.append((panel.index.places(rows.ids), time, rows.y, forecast, *ends))
+        self.ids = panel.ids()
+
+    def _one(self, rows: Rows, panel: Any) -> np.ndarray:
+        """One forecast of two columns: the first of a forecast and a scale, the middle of two quantiles."""
+        first, second = rows.y_hat
+        return first if not panel.design.score.signed else 0.5 * (first + second)
+
+    def tracks(self) -> list[Track]:
+        """Each series in the order of its times, or of the table where there are none."""
+        if not self.parts:
+            return []
+        place, time, *columns = (np.concatenate(part) for part in zip(*self.parts, strict=True))
+        order = np.argsort(place, kind="stable") if not len(time) else np.lexsort((time, place))
+        cuts = np.flatnonzero(np.diff(place[order])) + 1
+        found = []
+        for rows in np.split(order, cuts):
+            when = time[rows] if len(time) else None
+            found.append(Track(self.ids[place[rows[0]]], when, *(c[rows] for c in columns)))
+        return found

@@ -1,0 +1,380 @@
+"""A table through a panel: read, play, write, chunk by chunk, and at the end the state."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import os
+import signal
+import threading
+import time as clock
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wane.panel import Panel
+from wane.saving import save
+from wane.tables import cells
+from wane.tables.chunk import MOST, Chunk, Reader, Writer
+from wane.tables.columns import Columns, chosen
+from wane.tables.files import STANDARD, kind_of, reading, writing
+from wane.tables.record import Record
+from wane.tables.session import Session, loaded
+
+SMALL = 1_000  # series for which auto is not slow
+FIRST, LEAST = 1_024, 256  # rows of the first chunk, and of the smallest
+A_SERIES = 8  # rows of a chunk for each series, whose state is kept safe once a chunk
+QUICK, SLOW = 0.2, 0.6  # seconds of a chunk: then the next is larger, or smaller
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for; None, or nothing, where that is left to the state or to the defaults.
+
+    Args:
+        y, y_hat, id, time, no_id, no_time: the columns, as for ``chosen``.
+        method: the name of one; None is auto up to 1,000 series, and magl beyond.
+        alpha: the levels; none is 0.1.
+        score: the name of one; None is absolute.
+        delay: rows of a series until a label is learned.
+        warm_up: labels of a series without intervals.
+        settings: of the method and the panel.
+        duplicates: rows of a series with the same time are an "error", or "keep".
+        prefix: of the new columns.
+        sort: read everything, and play it in the order of the times.
+        skip: rows to pass over at the beginning.
+    """
+
+    y: str | None = None
+    y_hat: tuple[str, ...] = ()
+    id: str | None = None
+    time: str | None = None
+    no_id: bool = False
+    no_time: bool = False
+    method: str | None = None
+    alpha: tuple[float, ...] = ()
+    score: str | None = None
+    delay: int | None = None
+    warm_up: int | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    duplicates: str = "error"
+    prefix: str = ""
+    sort: bool = False
+    skip: int = 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a run: counts of its own rows, not of those before it."""
+
+    columns: Columns
+    method: str
+    alpha: tuple[float, ...]
+    score: str
+    delay: int
+    rows: int
+    series: int
+    labels: int
+    coverage: tuple[float, ...]
+    width: tuple[float, ...]
+    seconds: float
+    interrupted: bool
+    record: Record | None
+
+
+class Stop:
+    """Ctrl-C: while something is read at once, else after the chunk; a second one at once, and nothing is kept."""
+
+    def __init__(self) -> None:
+        """Nothing was asked for."""
+        self.asked, self.reading = False, False
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """The signal came."""
+        if self.asked or self.reading:
+            self.asked = True
+            raise KeyboardInterrupt
+        self.asked = True
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Signals come here; only a main thread can say so."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def play(
+    path: str,
+    out: str,
+    options: Options,
+    state: str | None = None,
+    kinds: tuple[str | None, str | None] = (None, None),
+    told: Callable[[str], Any] = lambda text: None,
+    progress: Callable[[int, float | None], Any] = lambda rows, share: None,
+    record: bool = False,
+) -> Report:
+    """Intervals for every row of a table, into another table.
+
+    Args:
+        path: the table, or "-".
+        out: the table to write, or "-"; it is replaced as a whole.
+        options: the columns and the settings.
+        state: a file to go on from, if it is there, which is replaced once ``out`` is safe.
+        kinds: of the two tables, where their names do not say it.
+        told: is given sentences for the user.
+        progress: is given the rows so far, and the share of the table, where it is known.
+        record: keep the rows for a report.
+    """
+    kind_in = kinds[0] or kind_of(path)
+    kind_out = kinds[1] or kind_of(out, kind_in)
+    refuse_same(path, out, state)
+    session, stop = None if state is None else loaded(state), Stop()
+    begun = clock.perf_counter()
+    with reading(path, kind_in) as reader:
+        session = started(session, reader, path, kind_in, options, state, told)
+        refuse_taken(session, reader, options.prefix)
+        before, counts = session.rows, totals(session.panel)
+        kept = Record(session.columns, options.prefix) if record else None
+        way = sorted_way if options.sort else straight_way
+        with stop.watching():
+            with writing(out, kind_out, reader) as writer:
+                cut = way(reader, writer, session, options, stop, progress, kept)
+            if state is not None:
+                save(state, session)
+    labels, missed, wide, bounded = (b - a for a, b in zip(counts, totals(session.panel), strict=True))
+    design = session.panel.design
+    with np.errstate(invalid="ignore", divide="ignore"):
+        coverage, width = 1.0 - missed / labels, wide / bounded
+    return Report(
+        session.columns,
+        design.method,
+        design.alphas,
+        named(design.score),
+        session.delay,
+        session.rows - before,
+        len(session.panel),
+        int(labels),
+        tuple(coverage.tolist()),
+        tuple(width.tolist()),
+        clock.perf_counter() - begun,
+        cut,
+        kept,
+    )
+
+
+def totals(panel: Panel) -> list[np.ndarray]:
+    """Labels, and by level misses, widths added up, and how many these were."""
+    n = len(panel)
+    labels = panel.labels[:n].sum(dtype=np.int64)
+    parts = [getattr(panel, name)[:n].sum(axis=0) for name in ("misses", "widths", "unbounded")]
+    return [labels, parts[0], parts[1], labels - parts[2]]
+
+
+def refuse_same(path: str, out: str, state: str | None) -> None:
+    """An error where a file would be two things."""
+    if state is not None and os.path.realpath(state) in {os.path.realpath(p) for p in (path, out) if p != STANDARD}:
+        raise ValueError(f"{state} cannot be the --state and a table: give a file of its own")
+
+
+def refuse_taken(session: Session, reader: Reader, prefix: str) -> None:
+    """An error where the new columns are there already."""
+    new = [f"{prefix}{side}{end}" for end in session.panel.design.suffixes for side in ("lower", "upper")]
+    if taken := [name for name in new if name in reader.names]:
+        raise ValueError(f"the table has the columns {', '.join(taken)} already: give --prefix, such as --prefix wane_")
+
+
+def named(score: Any) -> str:
+    """The name of a score."""
+    return type(score).__name__.lower()
+
+
+def started(
+    session: Session | None,
+    reader: Reader,
+    path: str,
+    kind: str,
+    options: Options,
+    state: str | None,
+    told: Callable[[str], Any],
+) -> Session:
+    """The session to go on with, or a new one; ``told`` is given what was guessed and chosen."""
+    score = options.score or (named(session.panel.design.score) if session else "absolute")
+    o = options
+    columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time)
+    told(f"using {columns.said()}")
+    if options.sort and columns.time is None:
+        raise ValueError("--sort needs a column of times: give --time")
+    if session is not None:
+        fit(session, columns, options, state)
+        design = session.panel.design
+        told(
+            f"going on from {state}: {design.method}, alpha {', '.join(f'{a:g}' for a in design.alphas)}, "
+            f"{session.rows:,} rows of {len(session.panel):,} series so far"
+        )
+        return session
+    method = options.method
+    if method is None:
+        method, why = default_method(path, kind, columns)
+        told(f"method {method}: {why}")
+    levels = options.alpha or (0.1,)
+    alpha: Any = levels[0] if len(levels) == 1 else tuple(levels)
+    settings = {"warm_up": options.warm_up or 0, **options.settings}
+    return Session(Panel(method, alpha, score, **settings), columns, options.delay or 0)
+
+
+def fit(session: Session, columns: Columns, options: Options, state: str | None) -> None:
+    """An error where the state is of other columns or settings."""
+    design = session.panel.design
+    had = {**design.hyperparameters, "lower_limit": design.limits[0], "upper_limit": design.limits[1]}
+    had |= {"on_unbounded": design.on_unbounded, "threads": session.panel.threads}
+    pairs = [
+        ("--method", design.method, options.method),
+        ("--alpha", design.alphas, options.alpha or None),
+        ("--score", named(design.score), options.score),
+        ("--delay", session.delay, options.delay),
+        ("--warm-up", design.warm_up, options.warm_up),
+        *((f"--set {k}", had.get(k, "its default"), v) for k, v in options.settings.items()),
+        ("columns", session.columns.said(), columns.said()),
+    ]
+    for name, old, new in pairs:
+        if new is not None and new != old:
+            raise ValueError(
+                f"{state} was made with {name} {shown(old)}, now it is {shown(new)}: give the same settings, "
+                "or another --state"
+            )
+
+
+def shown(value: Any) -> str:
+    """A setting in an error."""
+    return ", ".join(f"{v:g}" for v in value) if isinstance(value, tuple) else str(value)
+
+
+def default_method(path: str, kind: str, columns: Columns) -> tuple[str, str]:
+    """Auto for few series, magl for many, and why."""
+    if columns.id is None:
+        return "auto", "the table is one series"
+    if path == STANDARD:
+        return "auto", f"how many series come is not known yet; beyond {SMALL:,}, --method magl is much faster"
+    found: set[Any] = set()
+    with reading(path, kind) as reader:
+        while len(found) <= SMALL and (chunk := reader.read(MOST)) is not None:
+            ids = cells.keys(chunk, columns.id)
+            found.update(np.unique(ids).tolist() if isinstance(ids, np.ndarray) else ids)
+    if len(found) <= SMALL:
+        return "auto", f"the table has {len(found):,} series"
+    why = f"the table has more than {SMALL:,} series, on which it is many times faster than auto"
+    return "magl", f"{why}; short series, or of different sizes, do better with --warm-up 20 --set epsilon=auto"
+
+
+def skipped(reader: Reader, options: Options, size: Callable[[], int]) -> Iterator[Chunk]:
+    """The chunks after the rows to pass over."""
+    left = options.skip
+    while left:
+        chunk = reader.read(min(left, MOST))
+        if chunk is None:
+            raise ValueError(f"--skip {options.skip:,} is beyond the end of the table")
+        if chunk.rows > left:  # rows over several lines
+            raise ValueError(f"--skip {options.skip:,} ends within rows that are read together: quotes do not match")
+        left -= chunk.rows
+    while (chunk := reader.read(size())) is not None:
+        yield chunk
+
+
+def straight_way(
+    reader: Reader,
+    writer: Writer,
+    session: Session,
+    options: Options,
+    stop: Stop,
+    progress: Callable[[int, float | None], Any],
+    kept: Record | None,
+) -> bool:
+    """Chunk by chunk; after Ctrl-C no more of them, and True."""
+    size, done = FIRST, 0
+    chunks = skipped(reader, options, lambda: size)
+    for number in itertools.count():
+        begun = clock.perf_counter()
+        try:
+            stop.reading = True
+            chunk = next(chunks, None)
+            stop.reading = False
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            return True
+        if chunk is None:
+            if not number:
+                write_none(reader, writer, session, options)
+            return False
+        rows = cells.parsed(chunk, session.columns)
+        new = session.play(rows, options.duplicates, options.prefix)
+        put(writer, chunk, rows, new, session, kept)
+        done += chunk.rows
+        progress(done, reader.share())
+        if stop.asked:
+            return True
+        seconds = clock.perf_counter() - begun
+        size = 2 * size if seconds < QUICK else size // 2 if seconds > SLOW else size
+        size = min(max(size, LEAST, A_SERIES * len(session.panel)), MOST)
+    raise AssertionError("there is an end")
+
+
+def write_none(reader: Reader, writer: Writer, session: Session, options: Options) -> None:
+    """A table without rows has its header, and the new columns."""
+    ends = session.panel.design.suffixes
+    new = {f"{options.prefix}{side}{end}": np.zeros(0) for end in ends for side in ("lower", "upper")}
+    writer.write(reader.nothing(), new, {})
+
+
+def sorted_way(
+    reader: Reader,
+    writer: Writer,
+    session: Session,
+    options: Options,
+    stop: Stop,
+    progress: Callable[[int, float | None], Any],
+    kept: Record | None,
+) -> bool:
+    """Everything at once, in the order of the times; it is written in the order of the table, and never cut."""
+    stop.reading = True  # nothing is kept of half of it
+    chunks = list(skipped(reader, options, lambda: MOST))
+    if not chunks:
+        write_none(reader, writer, session, options)
+        return False
+    parts = [cells.parsed(chunk, session.columns) for chunk in chunks]
+    rows = cells.joined(parts)
+    order = np.argsort(rows.times, kind="stable")  # type: ignore[arg-type]
+    back = np.argsort(order)
+    made = session.play(rows.ordered(order), options.duplicates, options.prefix)
+    stop.reading, at = False, 0
+    for chunk, part in zip(chunks, parts, strict=True):
+        new = {name: values[back[at : at + chunk.rows]] for name, values in made.items()}
+        put(writer, chunk, part, new, session, kept)
+        at += chunk.rows
+        progress(at, at / len(order))
+    return False
+
+
+def put(
+    writer: Writer, chunk: Chunk, rows: cells.Rows, new: dict[str, np.ndarray], session: Session, kept: Record | None
+) -> None:
+    """Write the rows of a chunk, and keep them for a report."""
+    columns = session.columns
+    writer.write(chunk, new, {columns.y: rows.y, **dict(zip(columns.y_hat, rows.y_hat, strict=True))})
+    if kept is not None:
+        kept.add(rows, new, session.panel)
+
+
+def described(report: Report) -> dict[str, Any]:
+    """A report as plain data, without its record."""
+    found = {f.name: getattr(report, f.name) for f in dataclasses.fields(report) if f.name != "record"}
+    return found | {"columns": dataclasses.asdict(report.columns)}

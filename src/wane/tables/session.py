@@ -1,0 +1,151 @@
+"""Where a run stopped: the panel, and what the next rows must fit to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wane.learners import state as plain_data
+from wane.panel import Panel
+from wane.panel.state import packed, unpacked
+from wane.saving import SavedFileError, known, load
+from wane.tables.cells import MOMENT, Rows
+from wane.tables.columns import Columns
+
+
+@known
+class Session:
+    """A panel on the way through a table: the columns, the delay, the rows so far, the last time of each series.
+
+    >>> session = Session(Panel("magl", 0.1), Columns("y", ("yhat",)))
+    >>> rows = Rows(["a", "b", "a"], None, np.array([1.0, 2.0, 3.0]), (np.zeros(3),), lambda i: f"row {i}")
+    >>> session.play(rows, "error")["upper"].shape, session.rows, session.panel.ids()
+    ((3,), 3, ['a', 'b'])
+    """
+
+    def __init__(self, panel: Panel, columns: Columns, delay: int = 0) -> None:
+        """At the beginning of a table."""
+        self.panel, self.columns, self.delay = panel, columns, delay
+        self.rows = 0
+        self.last: np.ndarray | None = None  # by place; NaN and NaT: no time yet
+        self.resumed = False  # whether rows were played in a run before
+
+    def play(self, rows: Rows, duplicates: str, prefix: str = "") -> dict[str, np.ndarray]:
+        """The ends of the intervals of some rows, by the names of their columns."""
+        self._check_times(rows, duplicates)
+        with located(rows):
+            made = self.panel.run(rows.ids, rows.outputs(), rows.y, self.delay)
+        self.rows += len(rows.y)
+        new = {}
+        for i, end in enumerate(self.panel.design.suffixes):
+            new[f"{prefix}lower{end}"] = made.lower if made.lower.ndim == 1 else made.lower[:, i]
+            new[f"{prefix}upper{end}"] = made.upper if made.upper.ndim == 1 else made.upper[:, i]
+        return new
+
+    def _check_times(self, rows: Rows, duplicates: str) -> None:
+        """An error unless each series goes on in time."""
+        if rows.times is None or not len(rows.times):
+            return
+        with located(rows):
+            places = self.panel.index.places(rows.ids, add=True)
+        if self.last is None:
+            self.last = np.zeros(0, dtype=rows.times.dtype)
+        if self.last.dtype != rows.times.dtype:
+            kinds = {"M": "dates", "f": "numbers"}
+            raise ValueError(
+                f"{rows.where(0)}: the times in {self.columns.time!r} are {kinds[rows.times.dtype.kind]}, "
+                f"before they were {kinds[self.last.dtype.kind]}: write them alike"
+            )
+        more = np.full(len(self.panel.index) - len(self.last), np.nan if self.last.dtype.kind == "f" else "NaT")
+        last = np.concatenate([self.last, more.astype(self.last.dtype)])
+        order = np.argsort(places, kind="stable")
+        place, time = places[order], rows.times[order]
+        begins = np.concatenate([[True], place[1:] != place[:-1]])
+        before = np.concatenate([time[:1], time[:-1]])
+        before[begins] = last[place[begins]]
+        again = "; rows that the state has already are passed over by --skip" if self.resumed else ""
+        late = f"comes after {{}} in the same series: sort the rows by time, or give --sort{again}"
+        twice = f"comes twice in the same series: drop one row, or give --duplicates keep{again}"
+        self._refuse(time < before, time, before, order, rows, late)
+        if duplicates == "error":
+            self._refuse(time == before, time, before, order, rows, twice)
+        ends = np.concatenate([begins[1:], [True]])
+        last[place[ends]] = time[ends]
+        self.last = last
+
+    def _refuse(
+        self, bad: np.ndarray, time: np.ndarray, before: np.ndarray, order: np.ndarray, rows: Rows, what: str
+    ) -> None:
+        """An error about the first of these rows."""
+        if bad.any():
+            at = np.flatnonzero(bad)
+            t = at[np.argmin(order[at])]
+            said = what.format(shown(before[t]))
+            raise ValueError(f"{rows.where(int(order[t]))}: the time {shown(time[t])} in {self.columns.time!r} {said}")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain JSON-able data; ``wane.save`` writes it to a file."""
+        c = self.columns
+        last = None if self.last is None else self.last.view(np.int64) if self.last.dtype.kind == "M" else self.last
+        return {
+            **plain_data.header(type(self)),
+            "parameters": {"y": c.y, "y_hat": list(c.y_hat), "id": c.id, "time": c.time, "delay": self.delay},
+            "memory": {
+                "rows": self.rows,
+                "last": None if last is None else packed(last),
+                "panel": self.panel.state_dict(),
+            },
+        }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any]) -> Session:
+        """The session whose state this is."""
+        plain_data.refuse_other(cls, state)
+        try:
+            given, memory = state["parameters"], state["memory"]
+            columns = Columns(given["y"], tuple(given["y_hat"]), given["id"], given["time"])
+            session = cls(Panel.from_state_dict(memory["panel"]), columns, int(given["delay"]))
+            session.rows = int(memory["rows"])
+            session.resumed = session.rows > 0
+            if memory["last"] is not None:
+                last = unpacked(memory["last"])
+                session.last = last.view(MOMENT) if last.dtype.kind == "i" else last
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise ValueError(f"the state of a run is damaged or incomplete: {error!r}") from error
+        return session
+
+
+@contextlib.contextmanager
+def located(rows: Rows) -> Iterator[None]:
+    """Errors of the panel with where these rows are."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        more = len(rows.y) - 1
+        span = rows.where(0) + (f" and the {more:,} rows after it" if more else "")
+        raise ValueError(f"{span}: {error}") from error
+
+
+def shown(time: Any) -> str:
+    """A time in an error.
+
+    >>> shown(np.datetime64("2024-02-29", "us")), shown(np.float64(7.0))
+    ('2024-02-29', '7')
+    """
+    return str(np.datetime_as_string(time, unit="auto")) if isinstance(time, np.datetime64) else f"{time:.17g}"
+
+
+def loaded(path: str) -> Session | None:
+    """The session in a file; None if there is no file yet."""
+    if not os.path.exists(path):
+        return None
+    found = load(path)
+    if not isinstance(found, Session):
+        raise SavedFileError(
+            f"{path} holds a {type(found).__name__}, not the state of `wane run`: give another --state"
+        )
+    return found

@@ -1,0 +1,56 @@
+"""A table that is read as a whole, to be judged: the scores of its series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wane.scores import make
+from wane.tables import cells
+from wane.tables.chunk import MOST
+from wane.tables.columns import Columns, chosen
+from wane.tables.files import reading
+from wane.tables.run import Options
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The scores of one series, in the order of its times; rows without a label are left out."""
+
+    id: Any
+    scores: np.ndarray
+
+
+def series(
+    path: str,
+    options: Options,
+    kind: str | None = None,
+    told: Callable[[str], Any] = lambda text: None,
+) -> tuple[Columns, list[Series]]:
+    """Every series of a table as scores, in the order of their first rows; times need not be in order."""
+    score = options.score or "absolute"
+    if score not in ("absolute", "normalised"):
+        raise ValueError(f"methods are compared on scores that are not negative: absolute or normalised, got {score}")
+    with reading(path, kind) as reader:
+        o = options
+        columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time)
+        told(f"using {columns.said()}")
+        parts = []
+        while (chunk := reader.read(MOST)) is not None:
+            parts.append(cells.parsed(chunk, columns))
+    if not parts:
+        raise ValueError(f"{path} has no rows")
+    rows = cells.joined(parts)
+    scorer = make(score)
+    found = np.asarray(scorer.score(scorer.outputs(rows.outputs()), rows.y), dtype=float)
+    names: dict[Any, int] = {}
+    ids = rows.ids.tolist() if isinstance(rows.ids, np.ndarray) else rows.ids
+    place = np.array([names.setdefault(key, len(names)) for key in ids], dtype=np.intp)
+    order = np.argsort(place, kind="stable") if rows.times is None else np.lexsort((rows.times, place))
+    order = order[~np.isnan(found[order])]
+    cuts = np.searchsorted(place[order], np.arange(len(names) + 1))
+    every = [Series(key, found[order[cuts[k] : cuts[k + 1]]]) for key, k in names.items()]
+    return columns, every

@@ -1,0 +1,245 @@
+"""``wane run``, ``compare``, ``methods`` and ``version`` as a user meets them: in a process of its own."""
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wane
+
+pytest.importorskip("typer")
+
+
+ROOT = str(Path(wane.__file__).parents[1])  # the same package, wherever the process runs
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "wane", *map(str, arguments)]
+
+
+def run(*arguments, code=0, given=None, cwd=None, **env):
+    """Standard output and standard error."""
+    env = {**os.environ, "PYTHONPATH": ROOT, **env}
+    done = subprocess.run(command(*arguments), capture_output=True, env=env, timeout=300, input=given, cwd=cwd)
+    assert done.returncode == code, done.stdout.decode() + done.stderr.decode()
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def table(rows, series=1):
+    rng = np.random.default_rng(0)
+    lines = ["ds,id,actual,forecast\n"]
+    lines += [f"{t},s{k},{rng.normal():.3f},0.1\n" for t in range(rows) for k in range(series)]
+    return "".join(lines)
+
+
+def test_run_says_what_it_guessed_and_writes_what_it_says(tmp_path):
+    (tmp_path / "in.csv").write_text(table(50, 2))
+    out, said = run("run", tmp_path / "in.csv", "--out", tmp_path / "out.csv", "--method", "magl", "--alpha", 0.1,
+                    "--alpha", 0.2, "--state", tmp_path / "state")  # fmt: skip
+    assert said == "using y='actual', yhat='forecast', id='id', time='ds'\n"
+    assert out.startswith("100 rows, 2 series, ") and re.search(
+        r"magl: \d\d\.\d % of 100 outcomes inside, wanted 80", out
+    )
+    assert out.endswith(f"written: {tmp_path / 'out.csv'}, {tmp_path / 'state'}\n")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
+    assert list(rows[0])[4:] == ["lower_0.1", "upper_0.1", "lower_0.2", "upper_0.2"] and len(rows) == 100
+    found, said = run("run", tmp_path / "in.csv", "--out", tmp_path / "more.csv", "--method", "magl", "--json")
+    assert json.loads(found)["rows"] == 100 and said == ""
+
+
+def test_run_writes_a_report(tmp_path):
+    pytest.importorskip("wane.report")
+    (tmp_path / "in.csv").write_text(table(60, 2))
+    out, _ = run("run", tmp_path / "in.csv", "--out", tmp_path / "out.csv", "--method", "magl", "--alpha", 0.2,
+                 "--report", tmp_path / "report.html")  # fmt: skip
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "report.html" in out and "Intervals for in.csv" in page and "s1" in page
+
+
+def test_run_is_a_filter():
+    out, said = run("run", "-", "--method", "magl", given=table(20).encode())
+    assert out.count("\n") == 21 and out.startswith("ds,id,actual,forecast,lower,upper\n") and "20 rows" in said
+    lines = b"".join(b'{"y": %d, "yhat": 1.0}\n' % t for t in range(5))
+    out, _ = run("run", "-", "--format", "jsonl", given=lines)
+    assert [sorted(json.loads(line)) for line in out.splitlines()] == [["lower", "upper", "y", "yhat"]] * 5
+
+
+def test_a_closed_pipe_is_one_line(tmp_path):
+    (tmp_path / "in.csv").write_text(table(20_000))
+    process = subprocess.Popen(
+        command("run", tmp_path / "in.csv", "--method", "magl"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.read(10)
+    process.stdout.close()
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait(60) == 1
+    assert said.splitlines()[-1].startswith("wane: standard output was closed") and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "arguments, code, wanted",
+    [
+        (["run", "none.csv"], 1, "there is no file none.csv"),
+        (["run", "text.csv", "--out", "o.csv"], 1, "text.csv, line 3: the column 'y' must hold numbers, got 'many'"),
+        (["run", "empty.csv"], 1, "empty.csv is empty"),
+        (["run", "good.csv", "--yhat", "forcast"], 1, "did you mean 'forecast'?"),
+        (["run", "good.csv", "--out", "text.csv/o.csv"], 1, "cannot be written"),
+        (["run", "good.csv", "--method", "nothing"], 1, "no method is called"),
+        (["run", "good.csv", "--score", "cqr"], 1, "give --yhat twice"),
+        (["run", "good.csv", "--set", "epsilon"], 2, "NAME=VALUE"),
+        (["run", "good.csv", "--set", "unheard=1", "--method", "magl"], 1, "unheard"),
+        (["run", "good.csv", "--json"], 2, "--out"),
+        (["run", "good.csv", "--state", "text.csv"], 1, "was not written by wane.save"),
+        (["compare", "good.csv"], 1, "at least 200 labels, the longest has 30"),
+        (["compare", "good.csv", "--methods", "nothing"], 1, "no method is called nothing"),
+        (["methods", "nothing"], 1, "no method is called 'nothing'"),
+    ],
+)
+def test_errors_are_one_line(tmp_path, arguments, code, wanted):
+    (tmp_path / "good.csv").write_text(table(30))
+    (tmp_path / "text.csv").write_text("y,yhat\n1,1\nmany,1\n")
+    (tmp_path / "empty.csv").write_text("")
+    _, said = run(*arguments, code=code, cwd=tmp_path, NO_COLOR="1", COLUMNS="300")
+    assert wanted in said and "Traceback" not in said
+    if code == 1:
+        assert said.splitlines()[-1].startswith("wane: ")
+
+
+def test_ctrl_c_keeps_the_finished_chunks_and_says_how_to_go_on(tmp_path):
+    """The rows come through a pipe: after the first chunk the command waits for more, and is interrupted."""
+    text = table(3000)
+    out, state, path = tmp_path / "out.csv", tmp_path / "state", tmp_path / "in.csv"
+    path.write_text(text)
+    arguments = ["run", "-", "--method", "magl", "--out", out, "--state", state]
+    process = subprocess.Popen(
+        command(*arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    lines = text.encode().splitlines(keepends=True)
+    process.stdin.write(b"".join(lines[:1500]))
+    process.stdin.flush()
+    while process.poll() is None and not any(p.stat().st_size for p in tmp_path.glob(".out.csv.*.tmp")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    _, said = process.communicate(timeout=60)
+    rows = wane.load(state).rows
+    assert process.returncode == 130 and 0 < rows < 1500
+    assert f"the first {rows:,} rows; the others: wane run - --skip {rows} ..." in said.decode()
+    assert out.read_text().count("\n") == rows + 1 and not list(tmp_path.glob("*.tmp"))
+    run("run", path, "--skip", rows, "--state", state, "--out", tmp_path / "rest.csv")
+    run("run", path, "--method", "magl", "--out", tmp_path / "whole.csv")
+    rest = (tmp_path / "rest.csv").read_text().partition("\n")[2]
+    assert out.read_text() + rest == (tmp_path / "whole.csv").read_text()
+
+
+def test_compare_recommends_in_words(tmp_path):
+    (tmp_path / "in.csv").write_text(table(400, 2))
+    arguments = ("compare", tmp_path / "in.csv", "--methods", "magl,split,trivial", "--workers", 1)
+    out, said = run(*arguments)
+    assert "3 methods on 2 of 2 series, 800 rounds" in out and said.startswith("using y='actual'")
+    found = json.loads(run(*arguments, "--json")[0])
+    assert found["recommendation"] in out and found["recommendation"].startswith(f"{found['method']}: it covers ")
+    rows = {row["method"]: row for row in found["leaderboard"]}
+    scores = wane.tables.series(str(tmp_path / "in.csv"), wane.tables.Options())[1]
+    from wane.experiments import leaderboard
+
+    want = leaderboard.play("magl", [s.scores for s in scores], 0.1)
+    assert all(rows["magl"][key] == want[key] for key in ("coverage", "pinball", "width", "lce_100"))
+    assert found["leaderboard"][-1]["method"] == "trivial" != found["method"]
+
+
+def test_advice_follows_its_rule():
+    from wane.experiments.compare import advice
+
+    def line(method, coverage, pinball, width, infinite=0.0, lce=0.1):
+        off = abs(coverage - 0.9)
+        return {"method": method, "coverage": coverage, "miss_of_target": off, "pinball": pinball, "width": width,
+                "infinite": infinite, "lce_100": lce}  # fmt: skip
+
+    good, cheap, wide = (
+        line("auto", 0.9, 1.005, 2.0),
+        line("aci", 0.895, 1.0, 1.9, lce=0.3),
+        line("split", 0.9, 0.9, 1.0, 0.1),
+    )
+    assert advice([good, cheap, wide], 0.1, 10**6)["recommendation"] == (
+        "auto: it covers 90.0 %, wanted are 90 %, and its pinball loss is within 0.5 % of the best that come near "
+        "(aci). aci is 5.0 % narrower, but is off by 0.30 in its worst 100 rounds, not 0.10."
+    )
+    assert advice([line("auto", 0.9, 1.02, 2.0), cheap], 0.1, 10**6)["method"] == "aci"
+    assert advice([line("auto", 0.8, 1.0, 1.0), cheap], 0.1, 10**6)["method"] == "aci"
+    assert "None comes near" in advice([line("auto", 0.7, 1.0, 1.0)], 0.1, 10**6)["recommendation"]
+
+
+def test_methods_are_those_of_the_registry():
+    found = json.loads(run("methods", "--json")[0])
+    assert list(found) == wane.trackers.names() and all(one["line"] for one in found.values())
+    assert found["bayes"]["settings"]["max_score"] is None and found["aci"]["settings"]["gamma"] == "0.005"
+    out, _ = run("methods")
+    assert all(name in out for name in wane.trackers.names())
+    assert "gamma = 0.005" in run("methods", "aci")[0]
+
+
+def test_version_says_what_runs():
+    assert run("version")[0].strip() == wane.__version__
+    found = json.loads(run("version", "--verbose", "--json")[0])
+    assert (
+        found["wane"] == wane.__version__ and found["compiled"] == wane.compiled() and found["numpy"] == np.__version__
+    )
+    assert "numpy" in run("version", "--verbose")[0]
+
+
+def test_help_imports_neither_numpy_nor_scipy():
+    code = "import sys\nfrom wane.cli.app import app\nprint(sorted({'numpy', 'scipy', 'rich'} & {*sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert {"run", "compare", "methods", "version"} <= {*run("--help")[0].split()}
+
+
+def test_a_module_alone_can_load_anything(tmp_path):
+    """The package imports its parts when they are needed, and all of them before something saved is loaded."""
+    wane.save(tmp_path / "panel", wane.Panel("auto"))
+    code = f"from wane.saving import load\nprint(type(load({str(tmp_path / 'panel')!r})).__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "Panel"
+
+
+@pytest.mark.skipif(not wane.compiled(), reason="two million rows are for the compiled algorithms")
+def test_two_million_rows_of_parquet(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n = 2_000_000
+    y = np.random.default_rng(0).normal(size=n)
+    pq.write_table(pa.table({"ds": np.arange(n), "y": y, "yhat": np.zeros(n)}), tmp_path / "in.parquet")
+    found, _ = run("run", tmp_path / "in.parquet", "--method", "magl", "--out", tmp_path / "out.parquet", "--json")
+    made = pq.read_table(tmp_path / "out.parquet")
+    inside = (y > made["lower"].to_numpy()) & (y < made["upper"].to_numpy())
+    assert json.loads(found)["rows"] == made.num_rows == n and abs(inside.mean() - 0.9) < 0.005
+
+
+def test_the_consoles_of_the_guide_show_what_is_printed(tmp_path):
+    """Each line after "$ " is run; what follows it is printed, with "..." for anything."""
+    page = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.S | re.M)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "wane").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m wane "$@"\n')
+    (tmp_path / "bin" / "wane").chmod(0o755)
+    env = {**os.environ, "PYTHONPATH": ROOT, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    consoles = "".join(re.findall(r"^```console\n(.*?)^```", page, flags=re.S | re.M))
+    steps = [step.partition("\n") for step in consoles.split("$ ")[1:]]
+    assert len(steps) == 8
+    for line, _, wanted in steps:
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        pattern = re.escape(wanted).replace(re.escape("..."), ".*?")
+        assert done.returncode == 0 and re.fullmatch(pattern, done.stdout, flags=re.S), done.stdout
