@@ -15,7 +15,11 @@ PRIORITIES = {"narrow": 0.3, "balanced": 1.5, "local-coverage": 6.0}
 def auto(
     alpha: float, *, priority: str = "balanced", domain: str = "nonnegative", on_missing: str = "error"
 ) -> Calibrated:
-    """``Calibrated(Blend(alpha))``; ``priority``: "balanced", "narrow", or "local-coverage", paid for with width."""
+    """No knobs: scales, seasons and discounts chosen online, and the right coverage in the long run.
+
+    It is ``Calibrated(Blend(alpha))``. ``priority`` says what to pay for with width: "narrow" nothing, "balanced", or
+    "local-coverage", which keeps windows of 100 rounds nearest to the target.
+    """
     if priority not in PRIORITIES:
         raise ValueError(f"priority must be one of {', '.join(PRIORITIES)}, got {described(priority)}")
     return Calibrated(Blend(alpha, domain=domain, on_missing=on_missing), epsilon=PRIORITIES[priority])
