@@ -68,6 +68,8 @@ class Session:
         before = np.concatenate([time[:1], time[:-1]])
         before[begins] = last[place[begins]]
         again = "; rows that the state has already are passed over by --skip" if self.resumed else ""
+        if self.columns.id is None:
+            again += "; if a column names several series, give it as --id"
         late = f"comes after {{}} in the same series: sort the rows by time, or give --sort{again}"
         twice = f"comes twice in the same series: drop one row, or give --duplicates keep{again}"
         self._refuse(time < before, time, before, order, rows, late)
