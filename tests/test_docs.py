@@ -57,8 +57,8 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
 def test_snippets_run(path, elsewhere):
     if path.stem in ("streams", "forecasting", "classification"):
-        pytest.importorskip("sklearn")
-        pytest.importorskip("river")
+        for package in ("sklearn", "river", "statsmodels"):
+            pytest.importorskip(package)
     elif path.stem in ("nixtla", "panels"):  # data frames; Nixtla is a format here, not a library
         pytest.importorskip("narwhals")
         pytest.importorskip("pandas")
