@@ -15,9 +15,9 @@ demo: build
 
 test: lint build
 ifneq ($(HAVE_CC),)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 endif
-	WANE_PURE=1 PYTHONPATH=src $(BIN)/python -m pytest
+	WANE_PURE=1 PYTHONPATH=src $(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check
