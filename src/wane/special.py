@@ -64,7 +64,18 @@ def erfi(x: float) -> float:
     return math.exp(q) * dawson(x)
 
 
-# 25 rows of 12 coefficients, lowest power first.
+def table() -> list[list[float]]:
+    """The polynomials of Dawson's function, 25 rows of 12 coefficients, lowest power first.
+
+    Row i < 24 is dawson(y) / y for 4y in [i, i + 1), in powers of 4y - i - 1/2; the last is 2 y dawson(y) for y >= 6,
+    in powers of 36 / y^2 - 1/2.
+
+    >>> len(table()), len(table()[0])
+    (25, 12)
+    """
+    return [[TABLE[12 * i + k] for k in range(12)] for i in range(25)]
+
+
 TABLE = [
     0.9896481478627178,
     -0.04114930496685561,
