@@ -102,6 +102,12 @@ def test_a_closed_pipe_is_one_line(tmp_path):
         (["run", "good.csv", "--state", "text.csv"], 1, "was not written by wane.save"),
         (["compare", "good.csv"], 1, "at least 200 labels, the longest has 30"),
         (["compare", "good.csv", "--methods", "nothing"], 1, "no method is called nothing"),
+        (
+            ["compare", "two.csv"],
+            1,
+            "two.csv, line 3: the time 1 in 'ds' comes twice in the same series: if a column names",
+        ),
+        (["compare", "two.csv", "--id", "shop"], 1, "at least 200 labels, the longest has 1"),
         (["methods", "nothing"], 1, "no method is called 'nothing'"),
     ],
 )
@@ -109,6 +115,7 @@ def test_errors_are_one_line(tmp_path, arguments, code, wanted):
     (tmp_path / "good.csv").write_text(table(30))
     (tmp_path / "text.csv").write_text("y,yhat\n1,1\nmany,1\n")
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "two.csv").write_text("ds,shop,y,yhat\n1,a,1,1\n1,b,1,1\n")
     _, said = run(*arguments, code=code, cwd=tmp_path, NO_COLOR="1", COLUMNS="300")
     assert wanted in said and "Traceback" not in said
     if code == 1:

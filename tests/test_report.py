@@ -274,14 +274,16 @@ def test_results_are_read_alike(tmp_path, kind):
 @pytest.mark.parametrize(
     ("text", "given", "wanted"),
     [
-        ("", {}, "no column of outcomes"),
+        ("", {}, "r.csv is empty"),
         ("y,lower,upper\n", {"alpha": 0.1}, "no rows"),
-        ("y,lower,upper\n1,0,2\n", {}, "give --alpha"),
+        ("y,id,lower,upper\n1,,0,2\n", {}, "line 2: no id"),
+        ("y,ds,lower,upper\n1,soon,0,2\n", {"time": "ds"}, "line 2: .* dates"),
+        ("y,covered,lower,upper\n1,maybe,0,2\n", {}, "covered must be 1 or 0"),
         ("y,lower\n1,0\n", {}, "no columns lower and upper"),
         ("a,lower_0.1,upper_0.1\n1,0,2\n", {}, "no column of outcomes"),
         ("y,lower_0.1,upper_0.1\n1,0,2\n", {"y": "z"}, "no column 'z'"),
-        ("y,lower_0.1,upper_0.1\n1,0,2\n1,0\n", {}, "line 3, has 2 cells"),
-        ("y,lower_0.1,upper_0.1\n1,0,two\n", {}, r"numbers, got 'two' \(str\) in row 1"),
+        ("y,lower_0.1,upper_0.1\n1,0,2\n1,0\n", {}, "line 3: 2 cells"),
+        ("y,lower_0.1,upper_0.1\n1,0,two\n", {}, r"line 2: .* numbers, got 'two'"),
         ("y,time,lower_0.1,upper_0.1\n1,5,0,2\n1,4,0,2\n", {}, "sort the rounds"),
     ],
 )
@@ -291,11 +293,11 @@ def test_results_that_cannot_be_used(tmp_path, text, given, wanted):
         read(tmp_path / "r.csv", **given)
 
 
-def wane(*arguments, code=0):
+def wane(*arguments, code=0, stream=None):
     command = [sys.executable, "-m", "wane", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}, timeout=120)
     assert done.returncode == code, done.stdout + done.stderr
-    return done.stderr if code else done.stdout
+    return getattr(done, stream or ("stderr" if code else "stdout"))
 
 
 def test_the_command(tmp_path):
@@ -307,6 +309,12 @@ def test_the_command(tmp_path):
     found = json.loads(wane("report", path, "--out", tmp_path / "other.html", "--json"))
     assert [t["name"] for t in found["tracks"]] == ["a", "b"] and (tmp_path / "other.html").exists()
     assert found["tracks"][0]["levels"][0]["coverage"] == 0.5
+    plain = tmp_path / "plain.csv"
+    plain.write_text("y,lower,upper\n1,0,2\n3,0,2\n")
+    assert [t["levels"][0]["alpha"] for t in json.loads(wane("report", plain, "--json"))["tracks"]] == [0.1]
+    assert "not say" in wane("report", plain, stream="stderr") and "not say" not in wane(
+        "report", plain, "--alpha", 0.2, stream="stderr"
+    )
     wrong = wane("report", tmp_path / "none.csv", code=1)
     assert wrong.startswith("wane: ") and "none.csv" in wrong and wrong.count("\n") == 1
 

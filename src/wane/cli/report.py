@@ -15,7 +15,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Of the page; the name of the series or of the file.")] = None,
     alpha: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="The misses allowed, if the columns are plain lower and upper."),
+        typer.Option(min=0.0, max=1.0, help="The misses allowed, if the columns are plain lower and upper; 0.1."),
     ] = None,
     method: Annotated[str, typer.Option(help="What made the intervals, if no column says so.")] = "",
     window: Annotated[int | None, typer.Option(min=1, help="Rounds judged together; 100 if they are there.")] = None,
@@ -27,8 +27,11 @@ def report(
 ) -> None:
     """A report about results in one HTML file, which opens offline and can be sent to a colleague."""
     from wane.report import numbers, read, write
+    from wane.report.results import tells_alpha
     from wane.report.words import headline
 
+    if alpha is None and not tells_alpha(results):
+        typer.echo("lower and upper do not say how many misses they allow: taken is --alpha 0.1", err=True)
     tracks = read(results, alpha, method, y=y, y_hat=yhat, id=id, time=time)
     path = results.with_suffix(".html") if out is None else out
     streams = {track.name for track in tracks}

@@ -89,8 +89,8 @@ def missing(cell: Any) -> bool:
     return cell is None or cell != cell or (isinstance(cell, str) and cell.strip().lower() in MISSING)
 
 
-def numbers(chunk: Chunk, name: str) -> np.ndarray:
-    """A column as floats; NaN where there is no number."""
+def numbers(chunk: Chunk, name: str, infinite: bool = False) -> np.ndarray:
+    """A column as floats; NaN where there is no number. An infinite one is an error unless it is said to be right."""
     cells = chunk.column(name)
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
         found = cells.astype(np.float64)
@@ -100,6 +100,8 @@ def numbers(chunk: Chunk, name: str) -> np.ndarray:
         except (TypeError, ValueError):  # each cell is looked at
             found = np.array([number(c, chunk, name, i) for i, c in enumerate(cells)], dtype=np.float64)
     bad = np.abs(found) > EXTREME  # false for NaN
+    if infinite:
+        bad &= np.isfinite(found)
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(

@@ -14,6 +14,7 @@ from wane.tables.chunk import MOST
 from wane.tables.columns import Columns, chosen
 from wane.tables.files import reading
 from wane.tables.run import Options
+from wane.tables.session import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,23 @@ def series(
     ids = rows.ids.tolist() if isinstance(rows.ids, np.ndarray) else rows.ids
     place = np.array([names.setdefault(key, len(names)) for key in ids], dtype=np.intp)
     order = np.argsort(place, kind="stable") if rows.times is None else np.lexsort((rows.times, place))
+    refuse_twice(rows, place, order, columns)
     order = order[~np.isnan(found[order])]
     cuts = np.searchsorted(place[order], np.arange(len(names) + 1))
     every = [Series(key, found[order[cuts[k] : cuts[k + 1]]]) for key, k in names.items()]
     return columns, every
+
+
+def refuse_twice(rows: cells.Rows, place: np.ndarray, order: np.ndarray, columns: Columns) -> None:
+    """An error where a series has a time twice: most often the rows are of several series."""
+    if rows.times is None:
+        return
+    time, one = rows.times[order], place[order]
+    twice = np.flatnonzero((time[1:] == time[:-1]) & (one[1:] == one[:-1])) + 1
+    if len(twice):
+        at = int(order[twice].min())
+        several = "" if columns.id is not None else "if a column names several series, give it as --id; "
+        raise ValueError(
+            f"{rows.where(at)}: the time {shown(rows.times[at])} in {columns.time!r} comes twice in the same series: "
+            f"{several}drop one row, or give --no-time"
+        )
