@@ -284,13 +284,80 @@ def test_results_are_read_alike(tmp_path, kind):
         ("y,lower_0.1,upper_0.1\n1,0,2\n", {"y": "z"}, "no column 'z'"),
         ("y,lower_0.1,upper_0.1\n1,0,2\n1,0\n", {}, "line 3: 2 cells"),
         ("y,lower_0.1,upper_0.1\n1,0,two\n", {}, r"line 2: .* numbers, got 'two'"),
-        ("y,time,lower_0.1,upper_0.1\n1,5,0,2\n1,4,0,2\n", {}, "sort the rounds"),
+        ("y,lower_0.1,upper_0.1\n1,,\n2,,\n", {}, "no row with an interval"),
+        ("y,mylower,myupper\n1,0,2\n", {"prefix": "your"}, "no columns yourlower"),
     ],
 )
 def test_results_that_cannot_be_used(tmp_path, text, given, wanted):
     (tmp_path / "r.csv").write_text(text)
     with pytest.raises(ValueError, match=wanted):
         read(tmp_path / "r.csv", **given)
+
+
+def test_results_are_put_in_order_and_rounds_without_interval_are_left_out(tmp_path):
+    (tmp_path / "r.csv").write_text("y;time;my_lower;my_upper\n1;5;0;2\n7;4;0;2\n8;3;;\n")
+    (found,) = read(tmp_path / "r.csv", 0.2, prefix="my_")
+    assert found.time.tolist() == [4.0, 5.0] and found.y.tolist() == [7.0, 1.0] and found.levels == (0.2,)
+
+
+def played(tmp_path, scores, **options):
+    """A run over a table with forecasts of 0, its report, and its tracks."""
+    from wane.report import runs
+    from wane.tables import Options, play
+
+    path = tmp_path / "in.csv"
+    path.write_text("y,yhat\n" + "".join(f"{float(s)!r},0\n" for s in scores))
+    made = play(str(path), str(tmp_path / "out.csv"), Options(**options), record=True)
+    return made, runs.tracks(made, "one")
+
+
+def test_a_run_and_its_report_count_alike(tmp_path):
+    ties = np.tile([1.0, 2.0, 2.0, 3.0], 100)
+    made, (found,) = played(tmp_path, ties, method="trailing-window", warm_up=20)
+    assert made.labels == len(found) == 380
+    (again,) = read(tmp_path / "out.csv")
+    for track in (found, again):
+        assert numbers.judged(track, 0, 100).coverage == made.coverage[0]
+        assert numbers.judged(track, 0, 100).width == pytest.approx(made.width[0])
+
+
+@pytest.mark.parametrize("method", ["magl", "magl-d"])
+def test_the_sum_of_a_run_stays_within_the_bound_that_its_report_draws(tmp_path, method):
+    from wane import trackers
+
+    scores = np.abs(np.random.default_rng(3).normal(size=600))
+    made, (found,) = played(tmp_path, scores, method=method, alpha=(0.1, 0.3))
+    charts = embedded(page.page([found]))["tracks"][0]["levels"]
+    for i, alpha in enumerate((0.1, 0.3)):
+        tracker = trackers.make(method, alpha)
+        tracker.run(scores)
+        assert charts[i]["discount"] == tracker.learner.discount
+        total = unpacked(charts[i]["sum"])[-1]
+        if not made.panel.trackers(0)[1 - i].late:  # a level that was lifted has no bound
+            assert total == pytest.approx(tracker.coverage_sum(), abs=1e-4)
+            assert charts[i]["bound"] == tracker.coverage_bound() and abs(total) <= charts[i]["bound"]
+        else:
+            assert charts[i]["bound"] is None
+    assert charts[1]["bound"] is not None
+
+
+@pytest.mark.parametrize("options", [{"warm_up": 5}, {"score": "signed"}, {"delay": 3}, {"method": "pid"}])
+def test_no_bound_is_drawn_where_none_is_proved(tmp_path, options):
+    _, (found,) = played(tmp_path, np.arange(1.0, 40.0), **{"method": "magl", **options})
+    assert [lv["bound"] for lv in embedded(page.page([found]))["tracks"][0]["levels"]] == [None]
+
+
+def test_of_a_long_series_the_last_rounds_are_charted(monkeypatch):
+    monkeypatch.setattr(page, "MOST_ROUNDS", 150)
+    made = track(400, missing=False)
+    text = page.page([made])
+    (charts,) = embedded(text)["tracks"]
+    want = numbers.curves(made, 0, 100)["sum"][250:]
+    assert charts["rounds"] == 150 and np.allclose(unpacked(charts["levels"][0]["sum"]), want, atol=1e-4)
+    assert np.allclose(unpacked(charts["y"]), made.y[250:], atol=1e-4)
+    first = numbers.judged(made, 0, 100).worst_at[0]
+    assert charts["levels"][0]["worst_at"] == ([first - 250, first - 151] if first >= 250 else None)
+    assert "the last 150 rounds of 400" in text
 
 
 def wane(*arguments, code=0, stream=None):

@@ -18,6 +18,7 @@ def report(
         typer.Option(min=0.0, max=1.0, help="The misses allowed, if the columns are plain lower and upper; 0.1."),
     ] = None,
     method: Annotated[str, typer.Option(help="What made the intervals, if no column says so.")] = "",
+    prefix: Annotated[str, typer.Option(help="Of the columns lower and upper, as wane run --prefix.")] = "",
     window: Annotated[int | None, typer.Option(min=1, help="Rounds judged together; 100 if they are there.")] = None,
     y: Annotated[str | None, typer.Option(help="The column of outcomes.")] = None,
     yhat: Annotated[str | None, typer.Option(help="The column of forecasts.")] = None,
@@ -30,9 +31,9 @@ def report(
     from wane.report.results import tells_alpha
     from wane.report.words import headline
 
-    if alpha is None and not tells_alpha(results):
+    if alpha is None and not tells_alpha(results, prefix):
         typer.echo("lower and upper do not say how many misses they allow: taken is --alpha 0.1", err=True)
-    tracks = read(results, alpha, method, y=y, y_hat=yhat, id=id, time=time)
+    tracks = read(results, alpha, method, prefix, y=y, y_hat=yhat, id=id, time=time)
     path = results.with_suffix(".html") if out is None else out
     streams = {track.name for track in tracks}
     named = title or (None if len(streams) == 1 else results.stem)

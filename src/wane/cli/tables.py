@@ -152,11 +152,12 @@ def needed_report() -> Any:
 def write_report(path: Path, made: Any, file: str) -> None:
     """The rows of the run as a report."""
     module = needed_report()
-    one = made.columns.id is None
-    tracks = [
-        module.Track(file if one else str(t.id), made.method, t.time, t.y, t.y_hat, made.alpha, t.lower, t.upper)
-        for t in made.record.tracks()
-    ]  # fmt: skip
+    from wane.report.runs import tracks as tracks_of
+
+    tracks = tracks_of(made, file)
+    if not tracks:
+        typer.echo("no row has an interval: there is nothing to report", err=True)
+        return
     said = {"file": file, "method": made.method, "alpha": list(made.alpha), "score": made.score, "delay": made.delay}
     module.write(path, tracks, {**said, "columns": made.columns.said()}, f"Intervals for {Path(file).name}")
 

@@ -331,6 +331,22 @@ class Panel:
                 made |= {f"coverage{end}": coverage[:, i], f"width{end}": width[:, i]}
             return made
 
+    def trackers(self, id: Any) -> list[Any]:
+        """Copies of the trackers of a stream, from the largest alpha to the smallest; with two sides, the lower first.
+
+        >>> panel = Panel("magl", alpha=0.1)
+        >>> _ = panel.run(["a", "b"], [0.0, 0.0], [1.0, 2.0])
+        >>> [round(tracker.coverage_sum(), 12) for tracker in panel.trackers("a")]
+        [0.9]
+        """
+        with self._lock:
+            place = int(self.index.places([id])[0])
+            if not self.flat:
+                return copy.copy(self.objects[place]).trackers
+            levels = copy.copy(self.design.levels)
+            levels.read(self.states, place)
+            return levels.trackers
+
     def state_dict(self) -> dict[str, Any]:
         """Plain JSON-able data; ``wane.save`` writes it to a file."""
         with self._lock:

@@ -23,7 +23,7 @@ from wane.report.track import Track
 from wane.saving import replace_file
 from wane.version import __version__
 
-MOST_ROUNDS = 400_000  # whose charts are in the page, some 20 bytes each and level; a first series is there in any case
+MOST_ROUNDS = 400_000  # whose charts are in the page, some 20 bytes each and level; of a longer series, the last ones
 MOST_LINES = 5_000  # of the table of streams
 SCRIPTS = ("uPlot.iife.min.js", "data.js", "draw.js", "charts.js", "page.js")
 STYLES = ("uPlot.min.css", "page.css")
@@ -92,7 +92,7 @@ def page(
         headline=escape(words.headline(main, alpha, k, len(names))),
         more=escape(" ".join(filter(None, [words.on_methods(firsts, alpha), words.on_streams(mine, alpha)]))),
         cards=_cards(main, alpha, k),
-        note=_note(len({tracks[i].name for i in kept}), len(names)),
+        note=_note(len({tracks[i].name for i in kept}), len(names), max(len(tracks[i]) for i in kept)),
         calibration=_calibration(by_method, alphas),
         comparison=_comparison(firsts, alpha, k) if len(methods) > 1 else "",
         streams=_streams(found, alpha, k, len(methods)) if len(names) > 1 else "",
@@ -144,26 +144,32 @@ def _charted(tracks: Sequence[Track], mine: list[Numbers], alpha: float) -> list
 
 def _charts(track: Track, found: list[Numbers], k: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers behind the charts of a track."""
-    made: dict[str, Any] = {"name": track.name, "method": track.method, "rounds": len(track), "levels": []}
-    made["y"] = packed(track.y)
+    start = max(0, len(track) - MOST_ROUNDS)
+    shown = slice(start, None)
+    made: dict[str, Any] = {"name": track.name, "method": track.method, "rounds": len(track) - start, "levels": []}
+    made["y"] = packed(track.y[shown])
     if track.time is not None:
         made["dates"] = track.time.dtype.kind == "M"
-        made["time"] = packed(track.time.astype(np.int64) / 1e3 if made["dates"] else track.time, exact=True)
+        time = track.time[shown]
+        made["time"] = packed(time.astype(np.int64) / 1e3 if made["dates"] else time, exact=True)
     if track.y_hat is not None:
-        made["y_hat"] = packed(track.y_hat)
+        made["y_hat"] = packed(track.y_hat[shown])
     bounds, discounts = (
         _of_method(settings, name, track.method, len(found)) for name in ("coverage_bound", "discount")
     )
+    if track.bounds is not None:
+        bounds, discounts = list(track.bounds), [track.discount] * len(found)
     for i, n in enumerate(found):
         given = discounts[i]
         discount = 1.0 if given is None else given
+        worst_at = n.worst_at if n.worst_at and n.worst_at[0] >= start else None
         curves = numbers.curves(track, i, k, discount)
         columns = {"lower": track.lower[:, i], "upper": track.upper[:, i], "hit": track.covered[:, i], **curves}
         made["levels"].append(
-            {name: packed(column) for name, column in columns.items()}
+            {name: packed(column[shown]) for name, column in columns.items()}
             | {
-                "worst": n.worst if n.worst_at else None,
-                "worst_at": n.worst_at,
+                "worst": n.worst if worst_at else None,
+                "worst_at": [at - start for at in worst_at] if worst_at else None,
                 "bound": bounds[i],
                 "discount": discount,
             }
@@ -204,11 +210,13 @@ def _infinite(main: Numbers) -> str:
     return f"and {main.rounds - main.finite:,} infinite"
 
 
-def _note(shown: int, streams: int) -> str:
-    if shown == streams:
-        return ""
-    said = f"Charts are of the {shown:,} series of {streams:,} whose coverage is farthest from the target."
-    return f'<p class="note">{said} The tables count all.</p>'
+def _note(shown: int, streams: int, longest: int) -> str:
+    said = []
+    if shown < streams:
+        said.append(f"Charts are of the {shown:,} series of {streams:,} whose coverage is farthest from the target.")
+    if longest > MOST_ROUNDS:
+        said.append(f"Charts show the last {MOST_ROUNDS:,} rounds of {longest:,}.")
+    return f'<p class="note">{" ".join(said)} The tables count all.</p>' if said else ""
 
 
 def _calibration(by_method: Mapping[str, list[Numbers]], alphas: tuple[float, ...]) -> str:

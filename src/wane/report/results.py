@@ -23,6 +23,7 @@ def read(
     path: str | os.PathLike[str],
     alpha: float | None = None,
     method: str = "",
+    prefix: str = "",
     **named: str | None,
 ) -> list[Track]:
     """The tracks in a CSV, Parquet or JSON-lines file: one for each series, and for each method if it has that column.
@@ -31,6 +32,7 @@ def read(
         path: the file. It needs a column of outcomes, and lower and upper, or lower_0.1 and upper_0.1 for each alpha.
         alpha: of a file with plain lower and upper, which does not say it; None is 0.1, as for ``wane run``.
         method: what made the intervals, if the file has no column that says so.
+        prefix: of the names of lower and upper.
         named: the column that is ``y``, ``y_hat``, ``id``, ``time`` or ``method``, where the usual names do not fit.
 
     >>> import pathlib, tempfile
@@ -45,10 +47,10 @@ def read(
         raise TypeError(f"columns can be named for {', '.join(GUESSES)}, {METHOD}, got {', '.join(sorted(strange))}")
     with reading(os.fspath(path)) as reader:
         roles = _roles(reader.names, named, path)
-        ends = _ends(reader.names, USUAL if alpha is None else alpha, path)
+        ends = _ends(reader.names, prefix, USUAL if alpha is None else alpha, path)
         parts = []
         while (chunk := reader.read(MOST)) is not None:
-            parts.append(_part(chunk, roles, ends, method, named.get("time") is not None))
+            parts.append(_part(chunk, roles, prefix, ends, method, named.get("time") is not None))
     if not parts:
         raise ValueError(f"{path} has no rows: there is nothing to report")
     series = [key for part in parts for key in part["series"]]
@@ -61,15 +63,19 @@ def read(
     stem = os.path.splitext(os.path.basename(os.fspath(path)))[0]
     made = []
     for (name, by), at in groups.items():
-        t, forecast, hits = (None if a is None else a[at] for a in (time, hat, covered))
-        made.append(Track(name or stem, by, t, y[at], forecast, list(ends), lower[at], upper[at], hits))
-    return made
+        columns = {"time": time, "y": y, "y_hat": hat, "lower": lower, "upper": upper, "covered": covered}
+        here = {k: None if column is None else column[at] for k, column in columns.items()}
+        made.append(Track.judged(name or stem, by, levels=list(ends), **here))
+    found = [track for track in made if track is not None]
+    if not found:
+        raise ValueError(f"{path} has no row with an interval: there is nothing to report")
+    return found
 
 
-def tells_alpha(path: str | os.PathLike[str]) -> bool:
+def tells_alpha(path: str | os.PathLike[str], prefix: str = "") -> bool:
     """Whether the columns of a file say how many misses they allow."""
     with reading(os.fspath(path)) as reader:
-        return not {"lower", "upper"} <= set(reader.names)
+        return not {f"{prefix}lower", f"{prefix}upper"} <= set(reader.names)
 
 
 def _roles(names: Sequence[str], named: dict[str, str | None], path: Any) -> dict[str, str | None]:
@@ -86,17 +92,19 @@ def _roles(names: Sequence[str], named: dict[str, str | None], path: Any) -> dic
     return found
 
 
-def _ends(names: Sequence[str], alpha: float, path: Any) -> dict[float, str]:
+def _ends(names: Sequence[str], prefix: str, alpha: float, path: Any) -> dict[float, str]:
     """The ends of the names of lower, upper and covered, by level."""
     found: dict[float, str] = {}
     for name in names:
-        end = name.removeprefix("lower")
-        if end != name and f"upper{end}" in names and (level := alpha if end == "" else _level(end)) is not None:
-            found[level] = end
+        end = name.removeprefix(f"{prefix}lower")
+        if end != name and f"{prefix}upper{end}" in names:
+            level = alpha if end == "" else _level(end)
+            if level is not None:
+                found[level] = end
     if not found:
         raise ValueError(
-            f"{path} has no columns lower and upper, nor lower_0.1 and upper_0.1: it has {', '.join(names)}; "
-            "make them with wane run"
+            f"{path} has no columns {prefix}lower and {prefix}upper, nor {prefix}lower_0.1 and {prefix}upper_0.1: it "
+            f"has {', '.join(names)}; make them with wane run, or give --prefix"
         )
     return found
 
@@ -110,7 +118,7 @@ def _level(end: str) -> float | None:
 
 
 def _part(
-    chunk: Chunk, roles: dict[str, str | None], ends: dict[float, str], method: str, timed: bool
+    chunk: Chunk, roles: dict[str, str | None], prefix: str, ends: dict[float, str], method: str, timed: bool
 ) -> dict[str, Any]:
     """The columns of some rows; ``timed``: the column of times was named, and must hold some."""
     y = cells.numbers(chunk, str(roles["y"]))
@@ -126,11 +134,16 @@ def _part(
         "series": list(zip(ids, methods, strict=True)),
         "y": y,
         "y_hat": None if roles["y_hat"] is None else cells.numbers(chunk, roles["y_hat"]),
-        "lower": np.column_stack([cells.numbers(chunk, f"lower{end}", infinite=True) for end in ends.values()]),
-        "upper": np.column_stack([cells.numbers(chunk, f"upper{end}", infinite=True) for end in ends.values()]),
+        "lower": _side(chunk, f"{prefix}lower", ends),
+        "upper": _side(chunk, f"{prefix}upper", ends),
         "covered": _covered(chunk, list(ends.values()), y),
         "time": time,
     }
+
+
+def _side(chunk: Chunk, name: str, ends: dict[float, str]) -> np.ndarray:
+    """The lower or the upper ends, a column a level."""
+    return np.column_stack([cells.numbers(chunk, f"{name}{end}", infinite=True) for end in ends.values()])
 
 
 def _texts(chunk: Chunk, name: str | None, other: str) -> list[str]:

@@ -9,6 +9,8 @@ import numpy as np
 
 from wane.checks import described, real_array, share
 
+BY_ROUND = ("time", "y", "y_hat", "lower", "upper", "covered")
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Track:
@@ -24,6 +26,8 @@ class Track:
         lower: (T, L), or (T,) with one level; it may be infinite.
         upper: the same; no interval has its upper end below its lower one unless it is empty.
         covered: (T, L), 1 or 0, and NaN where there is no label; None: an outcome at an end is inside.
+        bounds: (L,), what the theory allows the sum of miss - alpha at each level, None where it says nothing.
+        discount: of that sum.
 
     >>> track = Track("demo", "auto", None, [1.0, 5.0], [1.5, 1.5], [0.1], [0.0, 0.0], [3.0, 3.0])
     >>> track.covered[:, 0]
@@ -39,6 +43,8 @@ class Track:
     lower: Any
     upper: Any
     covered: Any = None
+    bounds: Any = None
+    discount: float = 1.0
 
     def __post_init__(self) -> None:
         """Arrays of the right shapes, or an error."""
@@ -69,6 +75,23 @@ class Track:
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def judged(cls, name: str, method: str, **columns: Any) -> Track | None:
+        """The rounds that have an interval, in the order of their times; None if there is none.
+
+        >>> Track.judged("demo", "auto", time=[2, 1], y=[5.0, 1.0], y_hat=None, levels=[0.1],
+        ...     lower=np.array([[np.nan], [0.0]]), upper=np.array([[np.nan], [3.0]])).y
+        array([1.])
+        """
+        known = ~(np.isnan(columns["lower"]) | np.isnan(columns["upper"])).any(axis=1)
+        rows = np.flatnonzero(known)
+        if not len(rows):
+            return None
+        if columns.get("time") is not None:
+            rows = rows[np.argsort(np.asarray(columns["time"])[rows], kind="stable")]
+        by_round = {k: np.asarray(columns.pop(k))[rows] for k in BY_ROUND if columns.get(k) is not None}
+        return cls(name, method, **{"time": None, "y_hat": None, **columns, **by_round})
 
     def __len__(self) -> int:
         """Rounds."""

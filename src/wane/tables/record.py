@@ -1,4 +1,4 @@
-"""The rows of a run, kept for a report: each series by itself."""
+"""The rows of a run, counted, and kept if there is to be a report: each series by itself."""
 
 from __future__ import annotations
 
@@ -24,21 +24,37 @@ class Track:
 
 
 class Record:
-    """Rows as they come."""
+    """Rows as they come; an outcome at the end of an interval is inside.
 
-    def __init__(self, columns: Columns, prefix: str) -> None:
+    ``labels`` counts the rows that have an outcome and intervals, ``hits`` those inside by level; ``widths`` adds up
+    the finite ones, of which there are ``finite``.
+    """
+
+    def __init__(self, columns: Columns, prefix: str, levels: int, keep: bool = False) -> None:
         """No rows."""
-        self.columns, self.prefix = columns, prefix
+        self.columns, self.prefix, self.keep = columns, prefix, keep
+        self.labels, self.hits = 0, np.zeros(levels, dtype=np.int64)
+        self.widths, self.finite = np.zeros(levels), np.zeros(levels, dtype=np.int64)
         self.parts: list[tuple[Any, ...]] = []
         self.ids: list[Any] = []
 
     def add(self, rows: Rows, new: dict[str, np.ndarray], panel: Any) -> None:
         """Some rows with their intervals."""
         ends = [np.column_stack([v for k, v in new.items() if k[len(self.prefix) :].startswith(side)]) for side in ("lower", "upper")]  # fmt: skip  # noqa: E501
+        self._count(rows.y[:, None], *ends)
+        if not self.keep:
+            return
         forecast = rows.y_hat[0] if len(rows.y_hat) == 1 or panel.design.score.sides == 2 else self._one(rows, panel)
         time = rows.times if rows.times is not None else np.zeros(0)
         self.parts.append((panel.index.places(rows.ids), time, rows.y, forecast, *ends))
         self.ids = panel.ids()
+
+    def _count(self, y: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        width = np.maximum(upper - lower, 0.0)
+        self.labels += int(np.count_nonzero(~np.isnan(y + width[:, :1])))
+        self.hits += np.count_nonzero((lower <= y) & (y <= upper), axis=0)  # false for NaN
+        self.widths += np.where(np.isfinite(width), width, 0.0).sum(axis=0)
+        self.finite += np.count_nonzero(np.isfinite(width), axis=0)
 
     def _one(self, rows: Rows, panel: Any) -> np.ndarray:
         """One forecast of two columns: the first of a forecast and a scale, the middle of two quantiles."""

@@ -68,7 +68,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a run: counts of its own rows, not of those before it."""
+    """What became of a run: counts of its own rows, not of those before it; ``resumed`` says whether there are such."""
 
     columns: Columns
     method: str
@@ -83,6 +83,8 @@ class Report:
     seconds: float
     interrupted: bool
     record: Record | None
+    panel: Panel
+    resumed: bool
 
 
 class Stop:
@@ -142,18 +144,17 @@ def play(
     with reading(path, kind_in) as reader:
         session = started(session, reader, path, kind_in, options, state, told)
         refuse_taken(session, reader, options.prefix)
-        before, counts = session.rows, totals(session.panel)
-        kept = Record(session.columns, options.prefix) if record else None
+        before = session.rows
+        kept = Record(session.columns, options.prefix, len(session.panel.design.alphas), record)
         way = sorted_way if options.sort else straight_way
         with stop.watching():
             with writing(out, kind_out, reader) as writer:
                 cut = way(reader, writer, session, options, stop, progress, kept)
             if state is not None:
                 save(state, session)
-    labels, missed, wide, bounded = (b - a for a, b in zip(counts, totals(session.panel), strict=True))
     design = session.panel.design
     with np.errstate(invalid="ignore", divide="ignore"):
-        coverage, width = 1.0 - missed / labels, wide / bounded
+        coverage, width = kept.hits / np.float64(kept.labels), kept.widths / kept.finite
     return Report(
         session.columns,
         design.method,
@@ -162,21 +163,15 @@ def play(
         session.delay,
         session.rows - before,
         len(session.panel),
-        int(labels),
+        kept.labels,
         tuple(coverage.tolist()),
         tuple(width.tolist()),
         clock.perf_counter() - begun,
         cut,
-        kept,
+        kept if record else None,
+        session.panel,
+        session.resumed,
     )
-
-
-def totals(panel: Panel) -> list[np.ndarray]:
-    """Labels, and by level misses, widths added up, and how many these were."""
-    n = len(panel)
-    labels = panel.labels[:n].sum(dtype=np.int64)
-    parts = [getattr(panel, name)[:n].sum(axis=0) for name in ("misses", "widths", "unbounded")]
-    return [labels, parts[0], parts[1], labels - parts[2]]
 
 
 def refuse_same(path: str, out: str, state: str | None) -> None:
@@ -296,7 +291,7 @@ def straight_way(
     options: Options,
     stop: Stop,
     progress: Callable[[int, float | None], Any],
-    kept: Record | None,
+    kept: Record,
 ) -> bool:
     """Chunk by chunk; after Ctrl-C no more of them, and True."""
     size, done = FIRST, 0
@@ -342,7 +337,7 @@ def sorted_way(
     options: Options,
     stop: Stop,
     progress: Callable[[int, float | None], Any],
-    kept: Record | None,
+    kept: Record,
 ) -> bool:
     """Everything at once, in the order of the times; it is written in the order of the table, and never cut."""
     stop.reading = True  # nothing is kept of half of it
@@ -365,16 +360,16 @@ def sorted_way(
 
 
 def put(
-    writer: Writer, chunk: Chunk, rows: cells.Rows, new: dict[str, np.ndarray], session: Session, kept: Record | None
+    writer: Writer, chunk: Chunk, rows: cells.Rows, new: dict[str, np.ndarray], session: Session, kept: Record
 ) -> None:
-    """Write the rows of a chunk, and keep them for a report."""
+    """Write the rows of a chunk, and count them."""
     columns = session.columns
     writer.write(chunk, new, {columns.y: rows.y, **dict(zip(columns.y_hat, rows.y_hat, strict=True))})
-    if kept is not None:
-        kept.add(rows, new, session.panel)
+    kept.add(rows, new, session.panel)
 
 
 def described(report: Report) -> dict[str, Any]:
-    """A report as plain data, without its record."""
-    found = {f.name: getattr(report, f.name) for f in dataclasses.fields(report) if f.name != "record"}
+    """A report as plain data, without its record and its panel."""
+    names = [f.name for f in dataclasses.fields(report) if f.name not in ("record", "panel", "resumed")]
+    found = {name: getattr(report, name) for name in names}
     return found | {"columns": dataclasses.asdict(report.columns)}

@@ -49,9 +49,10 @@ function specs(mine, others, level) {
   const half = Float64Array.from(here.upper, (u, i) => Math.max(0, (u - here.lower[i]) / 2));
   const above = y_hat && Float64Array.from(here.upper, (u, i) => u - y_hat[i]);
   const below = y_hat && Float64Array.from(here.lower, (l, i) => y_hat[i] - l);
-  const gap = y_hat ? above.reduce((m, a, i) => Math.max(m, Math.abs(a - half[i]) / (half[i] + 1e-9) || 0), 0) : 0;
+  const most = (values) => values.reduce((m, v) => (Math.abs(v) < Infinity ? Math.max(m, Math.abs(v)) : m), 0);
+  const gap = y_hat ? most(above.map((a, i) => a - below[i])) : 0;  // forecasts are rounded, so that nothing is exact
   const errors = y_hat && Float64Array.from(y, (v, i) => Math.abs(v - y_hat[i]));
-  const lopsided = y_hat && gap > 1e-3;
+  const lopsided = y_hat && gap > 2e-3 * most(half) + 1e-6 * most(y_hat);
   const radii = lopsided ? [above, below] : [half];
   const labels = lopsided ? ["above the forecast", "below the forecast"] : ["radius"];
   found.push({
