@@ -222,7 +222,7 @@ def test_rotation_of_a_slope_is_a_slope():
 
 def test_elastic_moves_pixels_as_far_as_it_says(monkeypatch):
     moves = []
-    monkeypatch.setattr(corruption, "_moved", lambda x, down, right: moves.extend([down, right]) or x)
+    monkeypatch.setattr(corruption, "moved", lambda x, down, right: moves.extend([down, right]) or x)
     corruption.elastic(blobs(5, 9, 13), 0.1, rngs(5))
     for move in moves:
         np.testing.assert_allclose(np.sqrt(np.mean(move**2, axis=(1, 2))), 0.9)
@@ -236,7 +236,7 @@ def test_moved_images_are_bilinear_and_end_at_their_edge():
     want = [
         [[between(x[n], i + down[n, i, j], j + right[n, i, j]) for j in range(9)] for i in range(8)] for n in range(2)
     ]
-    np.testing.assert_allclose(corruption._moved(x, down, right), want, atol=1e-14)
+    np.testing.assert_allclose(corruption.moved(x, down, right), want, atol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -7,24 +7,35 @@ among others, and with the same draws at every severity. Lengths are shares of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import ndimage
 
 from wane.checks import described, real_array, whole
+from wane.streams.pixels import (
+    SMALLEST,
+    Rngs,
+    blocks,
+    checked_numbers,
+    draws,
+    generator,
+    moved,
+    path,
+    side,
+    smooth,
+    trace,
+)
 
 SEVERITIES = 5  # levels beside 0, the clean image
-SMALLEST = 8  # pixels: what is smaller has nothing to blur
-SMOOTH = 0.15  # how far the bends of an elastic image and the wisps of fog reach
 
-Rngs = Iterable[np.random.Generator]
+Apply = Callable[[np.ndarray, float, Rngs], np.ndarray]
 
 
 def gaussian_noise(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """Normal noise of that standard deviation."""
-    return x + strength * _draws(rngs, lambda rng: rng.standard_normal(x.shape[1:]))
+    return x + strength * draws(rngs, lambda rng: rng.standard_normal(x.shape[1:]))
 
 
 def shot_noise(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
@@ -35,18 +46,18 @@ def shot_noise(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
 
 def speckle_noise(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """Normal noise in proportion to the pixel."""
-    return x * (1.0 + strength * _draws(rngs, lambda rng: rng.standard_normal(x.shape[1:])))
+    return x * (1.0 + strength * draws(rngs, lambda rng: rng.standard_normal(x.shape[1:])))
 
 
 def impulse_noise(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """Salt and pepper: this share of the pixels is replaced by black or white."""
-    u = _draws(rngs, lambda rng: rng.random((2, *x.shape[1:])))
+    u = draws(rngs, lambda rng: rng.random((2, *x.shape[1:])))
     return np.where(u[:, 0] < strength, u[:, 1] < 0.5, x)
 
 
 def defocus_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """The mean over a disc of this radius; pixels on its edge count in part."""
-    radius = strength * _side(x)
+    radius = strength * side(x)
     reach = np.arange(-math.ceil(radius), math.ceil(radius) + 1)
     disc = np.clip(radius + 0.5 - np.hypot(reach[:, None], reach), 0.0, 1.0)
     return ndimage.convolve(x, disc[None] / disc.sum(), mode="nearest")
@@ -54,10 +65,9 @@ def defocus_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
 
 def motion_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """The mean along a path of this length, in a direction of its own for each image."""
-    length = strength * _side(x)
-    path = np.linspace(-length / 2.0, length / 2.0, 2 * math.ceil(length) + 1)  # at most half a pixel apart
-    paths = (path * np.array([[np.sin(a)], [np.cos(a)]]) for a in (np.pi * rng.random() for rng in rngs))
-    return np.stack([ndimage.correlate(i, _trace(p), mode="nearest") for i, p in zip(x, paths, strict=False)])
+    length = strength * side(x)
+    kernels = (trace(path(length, np.pi * rng.random())) for rng in rngs)
+    return np.stack([ndimage.correlate(i, k, mode="nearest") for i, k in zip(x, kernels, strict=False)])
 
 
 def contrast(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
@@ -72,36 +82,36 @@ def brightness(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
 
 def fog(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """This share of the light comes from a cloud: smooth noise that reaches from black to white."""
-    cloud = _smooth(x, rngs, 1)[:, 0]
+    cloud = smooth(x, rngs, 1)[:, 0]
     low, high = cloud.min(axis=(1, 2), keepdims=True), cloud.max(axis=(1, 2), keepdims=True)
     return (1.0 - strength) * x + strength * (cloud - low) / (high - low)
 
 
 def pixelate(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """This share of the rows and of the columns is lost: blocks take the mean of what they cover."""
-    rows, columns = (_blocks(n, max(1, round((1.0 - strength) * n))) for n in x.shape[1:])
+    rows, columns = (blocks(n, max(1, round((1.0 - strength) * n))) for n in x.shape[1:])
     return rows @ x @ columns.T
 
 
 def rotation(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """Turned by this many degrees, to the left or to the right."""
-    angle = np.deg2rad(strength) * np.where(_draws(rngs, lambda rng: rng.random((1, 1))) < 0.5, -1.0, 1.0)
+    angle = np.deg2rad(strength) * np.where(draws(rngs, lambda rng: rng.random((1, 1))) < 0.5, -1.0, 1.0)
     i, j = (np.arange(n) - (n - 1) / 2.0 for n in x.shape[1:])
     sin, cos = np.sin(angle), np.cos(angle) - 1.0
-    return _moved(x, cos * i[:, None] - sin * j, sin * i[:, None] + cos * j)
+    return moved(x, cos * i[:, None] - sin * j, sin * i[:, None] + cos * j)
 
 
 def elastic(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """Bent: pixels come from elsewhere, this far away in the mean square of each direction."""
-    shift = _smooth(x, rngs, 2)
-    shift *= strength * _side(x) / np.sqrt(np.mean(shift**2, axis=(2, 3), keepdims=True))
-    return _moved(x, shift[:, 0], shift[:, 1])
+    shift = smooth(x, rngs, 2)
+    shift *= strength * side(x) / np.sqrt(np.mean(shift**2, axis=(2, 3), keepdims=True))
+    return moved(x, shift[:, 0], shift[:, 1])
 
 
 class Kind(NamedTuple):
     """A kind of corruption: what it does, and how strongly at severities 1 to 5."""
 
-    apply: Callable[[np.ndarray, float, Rngs], np.ndarray]
+    apply: Apply
     strengths: tuple[float, ...]
 
 
@@ -152,14 +162,20 @@ def corrupt(images: Any, kind: str, severity: int, seed: int = 0, numbers: Any =
     ((1, 8, 8), True)
     """
     x = _images(images)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"no corruption is called {described(kind)}: known are {', '.join(KINDS)}")
-    severity, seed = whole("severity", severity, 0, SEVERITIES + 1), whole("seed", seed, 0, 2**64)
-    given = _numbers(numbers, len(x))
-    if severity == 0 or not len(x):
+    apply, strength = chosen(KINDS, kind, severity)
+    seed, given = whole("seed", seed, 0, 2**64), checked_numbers(numbers, len(x))
+    if strength is None or not len(x):
         return x.copy()
-    apply, strengths = KINDS[kind]
-    return np.clip(apply(x, strengths[severity - 1], (_rng(seed, i) for i in given)), 0.0, 1.0)
+    return np.clip(apply(x, strength, (generator(seed, i) for i in given)), 0.0, 1.0)
+
+
+def chosen(table: Mapping[str, Kind], kind: str, severity: int) -> tuple[Apply, float | None]:
+    """What a kind out of a table does, and how strongly; the strength at severity 0 is None."""
+    if not isinstance(kind, str) or kind not in table:
+        raise ValueError(f"no corruption is called {described(kind)}: known are {', '.join(table)}")
+    severity = whole("severity", severity, 0, SEVERITIES + 1)
+    apply, strengths = table[kind]
+    return apply, strengths[severity - 1] if severity else None
 
 
 def _images(images: Any) -> np.ndarray:
@@ -169,51 +185,3 @@ def _images(images: Any) -> np.ndarray:
     if x.size and not (x.min() >= 0.0 and x.max() <= 1.0):  # false for NaN too
         raise ValueError(f"images must lie in [0, 1], got {x.min()} to {x.max()}: divide by the value of white")
     return x
-
-
-def _numbers(numbers: Any, n: int) -> np.ndarray:
-    given = np.arange(n) if numbers is None else np.asarray(numbers)
-    if given.shape != (n,) or given.dtype.kind not in "iu" or (n and not 0 <= given.min() <= given.max() < 2**63):
-        raise ValueError(f"numbers must be whole numbers in [0, 2^63), one an image ({n}), got {described(numbers)}")
-    return given
-
-
-def _rng(seed: int, number: Any) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=np.array([seed, number], dtype=np.uint64)))
-
-
-def _draws(rngs: Rngs, draw: Callable[[np.random.Generator], np.ndarray]) -> np.ndarray:
-    return np.stack([draw(rng) for rng in rngs])
-
-
-def _side(x: np.ndarray) -> int:
-    return min(x.shape[1:])
-
-
-def _smooth(x: np.ndarray, rngs: Rngs, fields: int) -> np.ndarray:
-    noise = _draws(rngs, lambda rng: rng.standard_normal((fields, *x.shape[1:])))
-    reach = SMOOTH * _side(x)
-    return ndimage.gaussian_filter(noise, (0.0, 0.0, reach, reach), mode="nearest")
-
-
-def _moved(x: np.ndarray, down: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Each pixel from where it is moved, between pixels the bilinear mean, beyond the edge the nearest pixel."""
-    n, i, j = np.ogrid[tuple(slice(size) for size in x.shape)]
-    places = np.broadcast_arrays(n + 0.0, i + down, j + right)
-    return ndimage.map_coordinates(x, places, order=1, mode="nearest")
-
-
-def _trace(points: np.ndarray) -> np.ndarray:
-    """The weights of pixels around the middle in the mean over these points, (2, n), each between four pixels."""
-    reach = math.ceil(np.abs(points).max())
-    at = np.arange(-reach, reach + 1)
-    rows, columns = np.maximum(0.0, 1.0 - np.abs(points[:, :, None] - at))
-    return rows.T @ columns / points.shape[1]
-
-
-def _blocks(n: int, blocks: int) -> np.ndarray:
-    """(n, n): the means of n pixels over equal blocks, and back."""
-    edges, cuts = np.arange(n + 1.0), np.linspace(0.0, n, blocks + 1)
-    share = np.minimum(edges[1:, None], cuts[1:]) - np.maximum(edges[:-1, None], cuts[:-1])
-    share = np.maximum(share, 0.0)  # of each pixel, in each block
-    return share @ share.T * (blocks / n)
