@@ -8,6 +8,7 @@ from wane.cli import about, bench, tables
 from wane.cli.report import report
 from wane.cli.reproduce import reproduce
 from wane.cli.serve import serve_lines
+from wane.cli.stream import stream
 
 app = typer.Typer(
     name="wane",
@@ -21,6 +22,7 @@ app.command()(tables.compare)
 app.command()(report)
 app.command()(about.methods)
 app.command()(reproduce)
+app.command()(stream)
 app.command()(serve_lines)
 app.add_typer(bench.app, name="bench")
 app.command()(about.version)

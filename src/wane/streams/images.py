@@ -14,18 +14,16 @@ import types
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from wane.checks import whole
 from wane.streams.corruption import SEVERITIES, corrupt, kinds
-from wane.streams.schedules import severities
+from wane.streams.rounds import corrupted, drawn, rng
+from wane.streams.temperature import log_loss, temperature
 from wane.streams.types import LabelStream, freeze
 
 TRAIN, CALIBRATION = 900, 300  # images; the other 597 are the test part
 WHITE = 16.0  # the largest pixel of the data
-HOTTEST = 100.0  # temperatures are sought in [1/HOTTEST, HOTTEST]
-PURPOSES = ("split", "order", "kinds")  # of randomness, besides the noise of the corruption
 BINS = 10  # of confidence, for the expected calibration error
 
 
@@ -59,8 +57,11 @@ class Model:
 
     def log_probabilities(self, images: np.ndarray, temperature: float | None = None) -> np.ndarray:
         """Of each class, (n, 10); at the temperature of the model, or at another one."""
-        logits = images.reshape(len(images), self.weights.shape[1]) @ self.weights.T + self.bias
-        return log_softmax(logits / (self.temperature if temperature is None else temperature), axis=1)
+        return log_softmax(self.logits(images) / (self.temperature if temperature is None else temperature), axis=1)
+
+    def logits(self, images: np.ndarray) -> np.ndarray:
+        """Of each class, before the temperature."""
+        return images.reshape(len(images), self.weights.shape[1]) @ self.weights.T + self.bias
 
 
 class Calibration(NamedTuple):
@@ -87,11 +88,9 @@ def digits(schedule: Any = "sudden", rounds: int = 6050, warm_up: int = 1000, se
         warm_up: clean rounds before it.
         seed: of the split, the order, the kinds and the noise.
     """
-    severity = severities(schedule, rounds, warm_up)
-    model, n = classifier(seed), len(severity)
-    order = _passes(_rng(seed, "order"), len(model.test.labels), n)
-    kind = np.where(severity > 0, _rng(seed, "kinds").integers(len(kinds()), size=n), -1)
-    images = _corrupted(model.test.images[order], kind, severity, seed)
+    model = classifier(seed)
+    order, severity, kind = drawn(len(model.test.labels), len(kinds()), schedule, rounds, warm_up, seed)
+    images = corrupted(model.test.images[order], kind, severity, np.arange(len(order)), seed, corrupt, kinds())
     return LabelStream(
         name=f"digits-{schedule if isinstance(schedule, str) else 'own'}",
         probabilities=np.exp(model.log_probabilities(images)),
@@ -134,7 +133,7 @@ def calibration(seed: int = 0) -> Calibration:
     before, after = (model.log_probabilities(model.test.images, t) for t in (1.0, model.temperature))
     y = model.test.labels
     return Calibration(
-        model.temperature, _log_loss(before, y), _log_loss(after, y), _calibration(before, y), _calibration(after, y)
+        model.temperature, log_loss(before, y), log_loss(after, y), _calibration(before, y), _calibration(after, y)
     )
 
 
@@ -143,30 +142,14 @@ def _trained(seed: int) -> Model:
     train, held, test = _parts(seed)
     weights, bias = _fitted(train)
     cold = Model(weights, bias, 1.0, train, held, test)
-    reach = np.log(HOTTEST)
-    found = minimize_scalar(
-        lambda log_t: _log_loss(cold.log_probabilities(held.images, np.exp(log_t)), held.labels),
-        bounds=(-reach, reach),
-        method="bounded",
-    )
-    return dataclasses.replace(cold, temperature=float(np.exp(found.x)))
+    return dataclasses.replace(cold, temperature=temperature(cold.logits(held.images), held.labels))
 
 
 def _parts(seed: int) -> list[Part]:
     data = _scikit_learn().load_digits()
-    order = _rng(seed, "split").permutation(len(data.target))
+    order = rng(seed, "split").permutation(len(data.target))
     images, labels = data.images / WHITE, data.target.astype(np.int64)
     return [Part(images[i], labels[i], i) for i in np.split(order, [TRAIN, TRAIN + CALIBRATION])]
-
-
-def _passes(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
-    """The first n of endless passes over range(size), each in an order of its own."""
-    return np.concatenate([np.arange(0), *(rng.permutation(size) for _ in range(-(-n // size)))])[:n]
-
-
-def _rng(seed: int, purpose: str) -> np.random.Generator:
-    """One generator for each purpose, so that more of one takes nothing from another."""
-    return np.random.default_rng([seed, PURPOSES.index(purpose)])
 
 
 def _fitted(train: Part) -> tuple[np.ndarray, np.ndarray]:
@@ -191,21 +174,8 @@ def _scikit_learn() -> Any:
     )
 
 
-def _corrupted(images: np.ndarray, kind: np.ndarray, severity: np.ndarray, seed: int) -> np.ndarray:
-    """Each image with the kind, the severity and the number of its round."""
-    images = images.copy()
-    for k, s in {*zip(kind.tolist(), severity.tolist(), strict=True)} - {(-1, 0)}:
-        here = np.flatnonzero((kind == k) & (severity == s))
-        images[here] = corrupt(images[here], kinds()[k], s, seed, numbers=here)
-    return images
-
-
 def _error(seed: int, images: np.ndarray, labels: np.ndarray) -> float:
     return float(np.mean(classifier(seed).log_probabilities(images).argmax(axis=1) != labels))
-
-
-def _log_loss(log_probabilities: np.ndarray, labels: np.ndarray) -> float:
-    return -float(np.mean(log_probabilities[np.arange(len(labels)), labels]))
 
 
 def _calibration(log_probabilities: np.ndarray, labels: np.ndarray) -> float:

@@ -1,0 +1,104 @@
+"""``wane stream``: a stream of probabilities out of a folder of images."""
+
+from __future__ import annotations
+
+import enum
+import json as plain_json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from wane.cli.progress import shown
+
+
+class Name(str, enum.Enum):
+    """The data sets that can be read."""
+
+    tinyimagenet = "tinyimagenet"
+    cifar10 = "cifar10"
+    cifar100 = "cifar100"
+
+
+def stream(
+    data: Annotated[Name, typer.Argument(help="What is in the folder.", show_default=False)],
+    root: Annotated[Path, typer.Option(help="The folder that the archive was unpacked into.")],
+    out: Annotated[Path, typer.Option(help="The stream, for wane reproduce --data: a file that ends in .npz.")],
+    model: Annotated[
+        str, typer.Option(help="efficientnet-lite0, resnet50 (torchvision), or module:function, a model of yours.")
+    ] = "efficientnet-lite0",
+    schedule: Annotated[str, typer.Option(help="How severity changes: sudden, gradual or none.")] = "sudden",
+    seed: Annotated[int, typer.Option(min=0, help="Of the images, their order, the kinds and the noise.")] = 0,
+    rounds: Annotated[int, typer.Option(min=1, help="After the warm-up; images come again if they are fewer.")] = 6050,
+    warm_up: Annotated[int, typer.Option(min=0, help="Clean rounds before it.")] = 1000,
+    images_per_class: Annotated[
+        int,
+        typer.Option(
+            min=2, help="Training images of each class: nine tenths for the head, a tenth for its temperature."
+        ),
+    ] = 100,
+    batch: Annotated[int, typer.Option(min=1, help="Images in memory at a time; the result is the same.")] = 256,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Keep the features in this folder, for another schedule; else beside OUT, until it is done."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON, and nothing else.")] = False,
+) -> None:
+    """Make a stream out of images: features, a trained head, corruption along a schedule.
+
+    An interrupted run goes on where it was.
+    """
+    from wane.vision import folders, models, pipeline
+
+    settings = pipeline.Settings(schedule, rounds, warm_up, seed, images_per_class, batch)
+    found = folders.read(data.value, root)
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # where a model of yours lies
+    network = models.load(model)
+    with shown(quiet=json) as started:
+        made = pipeline.make(found, network, out, settings, keep, started)
+    if json:
+        typer.echo(plain_json.dumps(plain(made, out, model), indent=2))
+        return
+    tell(made, out, model)
+
+
+def plain(made: Any, out: Path, model: str) -> dict[str, Any]:
+    """What was made, for JSON."""
+    return {
+        "file": str(out),
+        "name": made.stream.name,
+        "model": model,
+        "rounds": len(made.stream) - made.stream.warm_up,
+        "warm_up": made.stream.warm_up,
+        "classes": made.stream.probabilities.shape[1],
+        "images": {"head": made.train, "temperature": made.held, "wrong": made.wrong, "found": made.found},
+        "temperature": made.head.temperature,
+        "penalty": made.head.penalty,
+        "severity": {str(s): row for s, row in made.by_severity().items()},
+    }
+
+
+def tell(made: Any, out: Path, model: str) -> None:
+    """A table by severity, and what to do next."""
+    from wane.cli.console import console, table
+
+    screen = console()
+    lines = [
+        [str(s), f"{row['rounds']:,}", f"{row['accuracy']:.1%}", f"{row['confidence']:.1%}"]
+        for s, row in made.by_severity().items()
+    ]
+    screen.print(table(made.stream.name, ["severity", "rounds", "accuracy", "confidence"], lines))
+    screen.print(
+        f"{model}; head of {made.train:,} images, penalty {made.head.penalty:g}; temperature "
+        f"{made.head.temperature:.3f} by {made.held:,} more"
+    )
+    if not made.wrong:
+        screen.print(
+            "all of the latter were classified rightly, so the temperature is a guess: give more images per class"
+        )
+    if made.found:
+        screen.print(f"features of {made.found:,} images were there already", style="dim")
+    screen.print(f"written to {out}; next: wane reproduce table1 --data {out} --out results", style="dim")

@@ -1,0 +1,26 @@
+"""Data sets in folders, by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+from wane.checks import described
+from wane.vision import cifar, tinyimagenet
+from wane.vision.images import Data
+
+READERS: dict[str, Callable[[Path], Data]] = {
+    "tinyimagenet": tinyimagenet.read,
+    "cifar10": functools.partial(cifar.read, "cifar10"),
+    "cifar100": functools.partial(cifar.read, "cifar100"),
+}
+
+
+def read(name: str, root: Path) -> Data:
+    """The data set of that name in a folder: tinyimagenet, cifar10 or cifar100."""
+    if name not in READERS:
+        raise ValueError(f"no data set is called {described(name)}: known are {', '.join(READERS)}")
+    if not root.is_dir():
+        raise FileNotFoundError(f"there is no folder {root}: give the one that the archive was unpacked into")
+    return READERS[name](root)
