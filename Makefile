@@ -3,13 +3,14 @@
 #   make test    lint, then the whole suite compiled and uncompiled
 #   make lint    style, types, the direction of imports
 #   make bench   speed, as ratios within one run
+#   make peers   other packages beside wane on the same rounds; it installs them, and refreshes their tables
 #   make docs    the documentation, to docs/_build/html
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 HAVE_CC := $(shell command -v $(CC))
 
-.PHONY: demo test lint build bench docs dist clean
+.PHONY: demo test lint build bench peers docs dist clean
 demo: build
 	$(BIN)/wane reproduce table1 fig1 --data digits --out demo
 
@@ -32,6 +33,10 @@ bench: build
 	$(BIN)/python benchmarks/panel.py
 	$(BIN)/python benchmarks/lines.py
 
+peers: $(VENV)/peers
+	$(MAKE) build
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/peers.py --write
+
 docs: $(VENV)/ready
 	PYTHONPATH=src $(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
 
@@ -47,6 +52,10 @@ build: $(VENV)/ready $(FILES)
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check -e .[dev]
+	touch $@
+
+$(VENV)/peers: $(VENV)/ready
+	$(BIN)/pip install -q --disable-pip-version-check -e .[peers]
 	touch $@
 
 $(FILES): setup.py pyproject.toml
