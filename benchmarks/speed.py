@@ -43,6 +43,7 @@ LEARNERS = {  # a learner of the line for None, one of R^d for d; None where it 
     "RegularizedGradientDescent": lambda d: learners.RegularizedGradientDescent(0.1, discount=DISCOUNT, dim=d),
     "Rescaled": lambda d: learners.Rescaled(learners.AdaGrad(1.0, dim=d), DISCOUNT),
     "SimplifiedMagnitudeLearner": lambda d: None if d else learners.SimplifiedMagnitudeLearner(EPSILON, DISCOUNT),
+    "TracLearner": lambda d: None if d else learners.TracLearner(EPSILON, DISCOUNT),
 }
 
 

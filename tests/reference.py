@@ -32,6 +32,7 @@ RTOL = 1e-9
 FLOOR = 1e-12  # relative to a path's scale: eps * exp(z^2) for the erfi rule
 TIE = mpf(10) ** -12  # line 7: |x~| below this share of the prediction's scale
 TIE_INSIDE = mpf(10) ** -9  # distance of x~ to the boundary, relative to 1 + |x~|
+CAPPED = 30  # erfi of it is past every cap
 TIE_OUTSIDE = mpf(10) ** -4  # the same from outside, where theta = (x~ - x)/|x~ - x| amplifies errors
 
 
@@ -163,6 +164,27 @@ def algorithm_5(gradients, discounts, eps=1, initial_variance=1, last=False, dps
             v = lam**2 * v + g_tilde**2
             s = lam * s - g_tilde
             reach = lam * reach + abs(g_tilde)
+        return path
+
+
+def trac(gradients, discounts, eps=1e-8, last=False, dps=DPS):
+    """The rule of Fast TRAC (arXiv 2405.16642) within 0 and the cap; before the first gradient it plays 0. No tie."""
+    with mp.workdps(dps):
+        eps, tiny = mpf(eps), mpf(1e-8)
+        path = Path()
+        v, sigma, x = mpf(0), tiny, mpf(0)
+        scale = mpf(0)
+        for g, beta in rounds(gradients, discounts, last):
+            path.add(max(mpf(0), x), scale)
+            if g is None:
+                break
+            v = beta**2 * v + g**2
+            sigma = beta * sigma - g
+            z = sigma / (mp.sqrt(2 * v) + tiny)
+            z = max(-CAPPED, min(CAPPED, z))
+            unit = 2 / mp.sqrt(mp.pi) * eps / mp.erfi(1 / mp.sqrt(2))
+            x = unit * max(-mpf(1e150), min(mpf(1e150), erfi(z)))
+            scale = eps * mp.exp(z**2)
         return path
 
 

@@ -87,6 +87,7 @@ ROWS = {
             learners.Constrained(learners.OddMagnitudeLearner(1.0, 0.99), domains.Ball(1.0)), 1e7, 2.0, levels=4
         ),
     ],
+    "TracLearner": [lambda: learners.TracLearner(1.0, 0.99), lambda: learners.TracLearner()],
 }
 
 MAKERS = [make for makers in ROWS.values() for make in makers]

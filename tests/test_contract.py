@@ -277,6 +277,7 @@ def test_memory_is_constant(make):
         (learners.OddMagnitudeLearner, {"b": -1e3}),
         (lambda: learners.AdaGrad(1.0, dim=2), {"b": -5.0}),
         (lambda: learners.AdaGrad(domain=wane.domains.Ball()), {"x": [5.0]}),
+        (learners.TracLearner, {"v": -1.0}),
         (learners.CoinBetting, {"s": [100.0]}),
         (learners.CoinBetting, {"count": -1.0}),
         (learners.ExponentialPotential, {"b": -3.0}),

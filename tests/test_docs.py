@@ -225,7 +225,7 @@ def test_the_table_of_scores_is_complete():
 def test_the_table_of_learners_is_complete_and_counts_right():
     text = (DOCS / "choosing.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){4} O\([1d]\); (d)?(?: \+ )?(\d+)? \|", text, flags=re.M)
-    assert len(rows) == text.count("; d") + text.count("O(1); ") == 11
+    assert len(rows) == text.count("; d") + text.count("O(1); ") == 12
     wrappers = set(re.findall(r"^\| `(\w+)\(learner, ", text, flags=re.M))
     choosers = set(re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){4} O\((?:Kd|d log t)\) \|", text, flags=re.M))
     assert {name for name, _, _ in rows} | wrappers | choosers == set(wane.learners.__all__) - {"Learner", "load"}

@@ -30,6 +30,7 @@ ERFI_1D = {
     "magnitude": (learners.MagnitudeLearner, reference.algorithm_1),
     "odd": (learners.OddMagnitudeLearner, reference.odd_magnitude),
     "simplified": (learners.SimplifiedMagnitudeLearner, reference.algorithm_5),
+    "trac": (learners.TracLearner, reference.trac),
 }
 
 # name: (stream of gradients, largest discount, factory of the learner given `dim`, reference). The coin must lie in the
@@ -130,6 +131,7 @@ def test_defaults_are_the_papers():
     assert_follows(play(learners.OddMagnitudeLearner(), g), reference.odd_magnitude(g, [1] * ROUNDS, last=True))
     simplified = reference.algorithm_5(g, [0.999] * ROUNDS, initial_variance=1, last=True)
     assert_follows(play(learners.SimplifiedMagnitudeLearner(), g), simplified)
+    assert_follows(play(learners.TracLearner(), g), reference.trac(g, [0.99] * ROUNDS, last=True))
 
 
 @pytest.mark.parametrize("initial_variance", [1e-8, 0.3, 40.0, 1e9])

@@ -118,6 +118,7 @@ def test_predictions_are_proportional_to_epsilon(epsilon):
             (learners.MagnitudeLearner, None),
             (learners.OddMagnitudeLearner, None),
             (learners.SimplifiedMagnitudeLearner, None),
+            (lambda epsilon=1.0: learners.TracLearner(epsilon), None),
             (learners.CoinBetting, None),
             (learners.ExponentialPotential, None),
             (lambda epsilon=1.0: learners.AdaptiveLearner(3, epsilon=epsilon), 3),

@@ -18,6 +18,7 @@ from wane.learners.regularized import RegularizedGradientDescent
 from wane.learners.rescaled import Rescaled
 from wane.learners.simplified import SimplifiedMagnitudeLearner
 from wane.learners.strongly_adaptive import StronglyAdaptive
+from wane.learners.trac import TracLearner
 
 __all__ = [
     "FTRL",
@@ -38,5 +39,6 @@ __all__ = [
     "Rescaled",
     "SimplifiedMagnitudeLearner",
     "StronglyAdaptive",
+    "TracLearner",
     "load",
 ]
