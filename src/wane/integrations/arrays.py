@@ -64,10 +64,14 @@ class Arrays:
         self.xp = xp
         self.table = asarray(table())
         self.edges = asarray([0.25 * i for i in range(1, 25)])
-        self.steep, self.cap = (STEEP_SINGLE, CAP_SINGLE) if single else (STEEP, CAP)
-        self.largest = 88.0 if single else 709.0  # exp of more is infinite
-        self.up = 2.0 ** (64 if single else 512)
-        self.down, self.high, self.low = 1.0 / self.up, math.sqrt(self.up), 1.0 / math.sqrt(self.up)
+        steep, cap = (STEEP_SINGLE, CAP_SINGLE) if single else (STEEP, CAP)
+        self.steep = math.sqrt(steep)
+        self.largest = math.sqrt(88.0 if single else 709.0)  # exp of the square of more is infinite
+        up = 2.0 ** (64 if single else 512)
+        self.high, self.low = math.sqrt(up), 1.0 / math.sqrt(up)
+        # torch takes two plain numbers in ``where`` for single ones, so those that meet there are arrays
+        numbers = asarray([0.0, 1.0, up, 1.0 / up, cap, math.inf])
+        self.zero, self.one, self.up, self.down, self.cap, self.infinity = (numbers[i] for i in range(6))
 
     def dawson(self, x: Any) -> Any:
         """Dawson's function of every entry (``wane.special.dawson``)."""
@@ -86,10 +90,10 @@ class Arrays:
     def erfi(self, x: Any) -> Any:
         """The integral of exp(u^2) from 0 to every entry (``wane.special.erfi``)."""
         xp = self.xp
-        infinite = x * x > self.largest
-        y = xp.where(infinite, 0.0 * x, x)
+        infinite = xp.abs(x) > self.largest
+        y = xp.where(infinite, self.zero, x)
         value = self.exp_square(y) * self.dawson(y)
-        return xp.where(infinite, xp.where(x < 0.0, -math.inf, math.inf), xp.where(x == x, value, x))
+        return xp.where(infinite, xp.where(x < 0.0, -self.infinity, self.infinity), xp.where(x == x, value, x))
 
     def exp_square(self, x: Any) -> Any:
         """exp(x^2) for entries that are not large; the square is kept to more digits than a float has."""
@@ -103,8 +107,8 @@ class Arrays:
         e = 0.0 * x
         for _ in range(2):  # the whole range of floats
             large, small = x >= self.high, (x < self.low) & (x > 0.0)
-            e = e + xp.where(large, 1.0, xp.where(small, -1.0, 0.0))
-            x = x * xp.where(large, self.down, xp.where(small, self.up, 1.0))
+            e = e + xp.where(large, self.one, xp.where(small, -self.one, self.zero))
+            x = x * xp.where(large, self.down, xp.where(small, self.up, self.one))
         return x, e
 
     def grow(self, mantissa: Any, exponent: Any, discount: Any, size: Any) -> tuple[Any, Any, Any]:
@@ -116,9 +120,9 @@ class Arrays:
         s, se = self.split(size)
         stays = (s == 0.0) | ((m > 0.0) & ((e > se) | ((e == se) & (m >= s))))
         alive = m > 0.0
-        ratio = xp.where(alive & ~stays, m / xp.where(s > 0.0, s, 1.0), xp.where(alive, 1.0, 0.0))
+        ratio = xp.where(alive & ~stays, m / xp.where(s > 0.0, s, 1.0), xp.where(alive, self.one, self.zero))
         gap = xp.where(alive & ~stays, e - se, 0.0 * e)
-        r = ratio * xp.where(gap == 0.0, 1.0, xp.where(gap == -1.0, self.down, 0.0))
+        r = ratio * xp.where(gap == 0.0, self.one, xp.where(gap == -1.0, self.down, self.zero))
         return xp.where(stays, m, s), xp.where(stays, xp.where(alive, e, 0.0 * e), se), r
 
     def divide(self, x: Any, mantissa: Any, exponent: Any) -> Any:
@@ -126,7 +130,8 @@ class Arrays:
         xp = self.xp
         y, e = self.split(xp.abs(x))
         gap = e - exponent
-        power = xp.where(gap == 0.0, 1.0, xp.where(gap == -1.0, self.down, xp.where(gap == 1.0, self.up, 0.0)))
+        power = xp.where(gap == 1.0, self.up, self.zero)
+        power = xp.where(gap == 0.0, self.one, xp.where(gap == -1.0, self.down, power))
         ratio = xp.where(mantissa > 0.0, y * power / xp.where(mantissa > 0.0, mantissa, 1.0), 0.0 * y)
         return xp.where(x < 0.0, -ratio, ratio)
 
@@ -143,8 +148,8 @@ class Arrays:
     def _scaled(self, z: Any, factor: Any) -> Any:
         """exp(z^2) * factor(z), within the cap."""
         xp = self.xp
-        steep = z * z > self.steep
-        near = xp.where(steep, 0.0 * z, z)
+        steep = xp.abs(z) > self.steep
+        near = xp.where(steep, self.zero, z)
         value = xp.clip(self.exp_square(near) * factor(near), -self.cap, self.cap)
         return xp.where(steep, xp.where(z < 0.0, -self.cap, self.cap), value)
 

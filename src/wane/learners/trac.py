@@ -32,8 +32,8 @@ class TracLearner(Learner):
             \mathrm{erfi}\Bigl(\frac{s}{\sqrt{2 v} + 10^{-8}}\Bigr)\Bigr),
 
     where s, the discounted sum of minus the gradients, starts at :math:`10^{-8}`, and v, that of their squares, at 0.
-    Before the first gradient it plays 0. There is no hint, no clipping and no test of line 7. It is not scale-free: both constants :math:`10^{-8}` have the
-    unit of a gradient, so gradients much smaller than that move it little.
+    Before the first gradient it plays 0. There is no hint, no clipping and no test of line 7. It is not scale-free:
+    both constants :math:`10^{-8}` have the unit of a gradient, so gradients much smaller than that move it little.
 
     Args:
         epsilon: a guess of the scale of the answer.
