@@ -416,7 +416,7 @@ def test_settings_of_the_command():
         ({"load": Path("none.wane")}, "No such file"),
         ({"journal": Path("no/folder/j.wane")}, "No such file"),
         ({"journal": Path("foreign.wane")}, "was not written by wane"),
-        ({"on_unbounded": Policy.clip}, "lower_limit"),
+        ({"on_unbounded": Policy.clip}, "--lower-limit"),
     ],
 )
 def test_errors_say_what_to_do(tmp_path, monkeypatch, given, wanted):

@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from wane.cli.completion import method_names
+from wane.cli.folders import made_folder
+from wane.cli.main import Interrupted
 from wane.cli.progress import shown
 
 LEAST = ("infinite", "rank LCE", "worst LCE", "Winkler", "worst", "rank", "ns")  # not shown where it is narrow
@@ -26,7 +29,10 @@ def streams(
         str,
         typer.Option(help="bundled (real series out of packages), or a file or folder: .npz, .csv, .parquet."),
     ] = "bundled",
-    methods: Annotated[str, typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.")] = "all",
+    methods: Annotated[
+        str,
+        typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.", autocompletion=method_names),
+    ] = "all",
     alpha: Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of rounds that may be missed.")] = 0.1,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print leaderboard.json and nothing else.")] = False,
@@ -37,9 +43,13 @@ def streams(
     from wane.experiments import bench
 
     names = trackers.names() if methods == "all" else [name.strip() for name in methods.split(",") if name.strip()]
-    with shown(quiet=json) as started:
-        entries = bench.bundled() if streams == "bundled" else bench.folder(Path(streams))
-        results = bench.run(entries, names, alpha, out, workers, started)
+    try:
+        with shown(quiet=json) as started:
+            entries = bench.bundled() if streams == "bundled" else bench.folder(Path(streams))
+            made_folder(out)
+            results = bench.run(entries, names, alpha, out, workers, started)
+    except KeyboardInterrupt:  # what was computed is in the folder
+        raise Interrupted("interrupted; run it again to go on") from None
     if json:
         typer.echo(plain_json.dumps(results, indent=2))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,12 +10,20 @@ WIDE = 160
 STYLES = ("", "bold", "underline")
 
 
-def console() -> Any:
-    """Rich's, which honours NO_COLOR."""
+def plain() -> bool:
+    """Whether NO_COLOR asks for text alone: no colours, and nothing bold, dim or moving either."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
+def console(stderr: bool = False) -> Any:
+    """Rich's; under NO_COLOR no escape sequence is written."""
     from rich.console import Console
 
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(width=WIDE, highlight=False)
+    def made(width: int | None) -> Console:
+        return Console(stderr=stderr, width=width, highlight=False, color_system=None if plain() else "auto")
+
+    found = made(None)
+    return found if found.is_terminal else made(WIDE)
 
 
 def table(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-INTERRUPTED = "interrupted; run it again to go on"
+INTERRUPTED = "interrupted"
 MISSING = 'wane: the command line needs typer and rich: pip install "wane[cli]"'
 
 
@@ -23,22 +23,39 @@ class Interrupted(SystemExit):
 
 def main() -> None:
     """Run the command line."""
+    debug = "--debug" in sys.argv or bool(os.environ.get("WANE_DEBUG"))
+    sys.argv = [sys.argv[0], *(word for word in sys.argv[1:] if word != "--debug")]  # wherever it stands
+    try:
+        run()
+    except SystemExit as leaving:
+        if leaving.code == 130:  # Ctrl-C
+            sys.stderr.write(f"wane: {getattr(leaving, 'said', INTERRUPTED)}\n")
+        raise
+    except KeyboardInterrupt:  # before a command has begun
+        sys.stderr.write(f"wane: {INTERRUPTED}\n")
+        sys.exit(130)
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        if debug:
+            raise
+        sys.stderr.write(f"wane: {error}\n")
+        sys.exit(1)
+    except Exception as error:
+        if debug:
+            raise
+        sys.stderr.write(f"wane: {type(error).__name__}: {error} (not foreseen: --debug shows where)\n")
+        sys.exit(1)
+
+
+def run() -> None:
+    """The commands, once what they need is there."""
     try:
         from wane.cli.app import app
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
         sys.exit(MISSING)
-    debug = "--debug" in sys.argv or bool(os.environ.get("WANE_DEBUG"))
-    sys.argv = [sys.argv[0], *(word for word in sys.argv[1:] if word != "--debug")]  # wherever it stands
-    try:
-        app()
-    except SystemExit as leaving:
-        if leaving.code == 130:  # Ctrl-C: what was finished is written, and the rest is found again
-            sys.stderr.write(f"wane: {getattr(leaving, 'said', INTERRUPTED)}\n")
-        raise
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        if debug:
-            raise
-        sys.stderr.write(f"wane: {error}\n")
-        sys.exit(1)
+    if os.environ.get("NO_COLOR"):
+        from typer import rich_utils
+
+        rich_utils.COLOR_SYSTEM = None  # help and usage, too, without any escape sequence
+    app()

@@ -6,11 +6,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from wane.cli.console import console, plain
+
 
 @contextlib.contextmanager
 def shown(quiet: bool = False) -> Iterator[Callable[[str, int], Callable[[], Any]]]:
     """Gives a function (name, ticks) -> tick; nothing is shown when standard error is not a terminal, or on request."""
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -20,10 +21,10 @@ def shown(quiet: bool = False) -> Iterator[Callable[[str, int], Callable[[], Any
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True)
+    screen = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    hidden = quiet or not console.is_terminal
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=hidden) as progress:
+    hidden = quiet or plain() or not screen.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True, disable=hidden) as progress:
 
         def started(name: str, ticks: int) -> Callable[[], Any]:
             task = progress.add_task(name, total=ticks)

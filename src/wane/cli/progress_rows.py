@@ -6,22 +6,23 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
+from wane.cli.console import console, plain
+
 PATIENCE = 1.0  # seconds without a bar
 
 
 @contextlib.contextmanager
 def rows_shown(quiet: bool = False) -> Iterator[Callable[[int, float | None], None]]:
     """Gives a function (rows, share of the table); nothing is shown where standard error is no terminal."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True)
+    screen = console(stderr=True)
     begun = time.monotonic()
-    if quiet or not console.is_terminal:
+    if quiet or plain() or not screen.is_terminal:
         yield lambda rows, share: None
         return
     text = TextColumn("{task.fields[rows]:,} rows, {task.fields[rate]:,.0f} a second")
-    bar = Progress(BarColumn(), TaskProgressColumn(), text, TimeRemainingColumn(), console=console, transient=True)
+    bar = Progress(BarColumn(), TaskProgressColumn(), text, TimeRemainingColumn(), console=screen, transient=True)
     task = bar.add_task("rows", total=1.0, rows=0, rate=0.0)
 
     def update(rows: int, share: float | None) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from wane.cli.folders import made_folder
 from wane.cli.progress import shown
 
 LEAST = ("in the paper", "smoothed", "time, step")  # what a narrow terminal does not show
@@ -54,6 +55,7 @@ def reproduce(
     else:
         source = Files([Path(name) for name in given])
     source.stream(source.main, 0)  # before a folder is made: the file may not be there
+    made_folder(out)
     wanted = [t for t in TARGETS if Target.all in targets or Target(t) in targets]
     with shown(quiet=json) as started:
         work = Reproduction(source, out, published, seeds, trials, quick, started)

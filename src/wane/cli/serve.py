@@ -15,6 +15,9 @@ from typing import Annotated, Any
 
 import typer
 
+from wane.cli.completion import method_of
+from wane.cli.words import OPTIONS, spoken
+
 OWN = {
     "tracker": "--method",
     "score": "--score",
@@ -35,7 +38,7 @@ def serve_lines(
     journal: Annotated[
         Path | None, typer.Option(help="Keep every request that was answered here; go on from it if it exists.")
     ] = None,
-    method: Annotated[str, typer.Option(help="The name of a method.")] = "auto",
+    method: Annotated[str, typer.Option(help="The name of a method.", autocompletion=method_of)] = "auto",
     alpha: Annotated[
         list[float] | None, typer.Option(help="The share of labels that may be missed, 0.1 by default; or several.")
     ] = None,
@@ -72,24 +75,36 @@ def serve_lines(
 
     warnings.showwarning = told
     levels = tuple(alpha or [0.1])
-    fresh = ManySeries(
-        method,
-        scores.make(score, **pairs("--score-set", score_set)),
-        levels if len(levels) > 1 else levels[0],
-        lower_limit=lower_limit,
-        upper_limit=upper_limit,
-        on_unbounded=on_unbounded.value,
-        max_pending=max_pending,
-        max_series=max_series,
-        **pairs("--set", set),
-    )
+    with spoken(OPTIONS):
+        fresh = ManySeries(
+            method,
+            scores.make(score, **pairs("--score-set", score_set)),
+            levels if len(levels) > 1 else levels[0],
+            lower_limit=lower_limit,
+            upper_limit=upper_limit,
+            on_unbounded=on_unbounded.value,
+            max_pending=max_pending,
+            max_series=max_series,
+            **pairs("--set", set),
+        )
     try:
         lines = opened(fresh, journal, load, sync, compact_every)
     except RuntimeError as error:  # the journal is in use
         raise OSError(str(error)) from error
+    except OSError as error:
+        raise OSError(unopened(error, journal, load)) from error
     if lines.many.series:
         note(going_on(lines))
     raise typer.Exit(served(lines, longest))
+
+
+def unopened(error: OSError, journal: Path | None, load: Path | None) -> str:
+    """What is said where a journal or a saved file cannot be opened."""
+    if load is not None and error.filename is not None and Path(error.filename) == load:
+        return f"{load} cannot be read ({error.strerror}): give a file that `save` wrote as --load"
+    if journal is not None and error.strerror is not None:
+        return f"the journal {journal} cannot be opened or written ({error.strerror}): choose another --journal"
+    return str(error)
 
 
 def pairs(option: str, words: list[str] | None) -> dict[str, Any]:

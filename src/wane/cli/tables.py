@@ -10,9 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
+from wane.cli.command import suggested
+from wane.cli.completion import method_names, method_of
 from wane.cli.main import Interrupted
 from wane.cli.progress import shown
 from wane.cli.progress_rows import rows_shown
+from wane.cli.words import spoken
 
 TABLE = "A table: .csv, .tsv, .jsonl, .parquet; - is standard input."
 LEAST = ("infinite", "off target", "ns")  # what a narrow terminal does not show
@@ -65,7 +68,8 @@ def run(
     no_id: NoId = False,
     no_time: NoTime = False,
     method: Annotated[
-        str | None, typer.Option(help="See wane methods. Default: auto up to 1,000 series, else magl.")
+        str | None,
+        typer.Option(help="See wane methods. Default: auto up to 1,000 series, else magl.", autocompletion=method_of),
     ] = None,
     alpha: Annotated[
         list[float] | None, typer.Option(help="The share that may be missed; several times for several levels.")
@@ -101,19 +105,34 @@ def run(
         warm_up, settings(set or ()), duplicates.value, prefix, sort, skip,
     )  # fmt: skip
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
-    with rows_shown(quiet=json) as progress:
-        made = tables.play(file, out, options, state, kinds, teller(json), progress, report is not None)
-    if report is not None:
-        write_report(report, made, file)
+    page = None if report is None else str(report)
+
+    def reporting(made: Any) -> None:
+        write_report(Path(str(page)), made, file)
+
+    with rows_shown(quiet=json) as progress, spoken():
+        made = tables.play(
+            file, out, options, state, kinds, teller(json), progress, report=page, write_report=reporting
+        )
     if json:
         typer.echo(plain_json.dumps(finite(described(made)), indent=2))
     else:
         tell(made, out, state, report)
     if made.interrupted:
-        done = options.skip + made.rows
-        kept = f"{out} has" if state is None else f"{out} and {state} have"
-        after = f"; the others: wane run {file} --skip {done} ..." if state is not None else ""
-        raise Interrupted(f"interrupted: {kept} the first {made.rows:,} rows{after}")
+        raise Interrupted(cut_off(file, out, state, options.skip, made.rows))
+
+
+def cut_off(file: str, out: str, state: str | None, skip: int, rows: int) -> str:
+    """What Ctrl-C has left.
+
+    >>> cut_off("in.csv", "out.csv", "state", 10, 1024)
+    'interrupted: out.csv and state have rows 11 to 1,034; the others: wane run in.csv --skip 1034 ...'
+    """
+    name = "standard output" if out == "-" else out
+    kept = f"{name} has" if state is None else f"{name} and {state} have"
+    these = f"rows {skip + 1:,} to {skip + rows:,}" if skip else f"the first {rows:,} rows"
+    after = f"; the others: wane run {file} --skip {skip + rows} ..." if state is not None else ""
+    return f"interrupted: {kept} {these}{after}"
 
 
 def teller(quiet: bool) -> Any:
@@ -167,8 +186,15 @@ def tell(made: Any, out: str, state: str | None, report: Path | None) -> None:
     on_error = out == "-"
     speed = made.rows / made.seconds if made.seconds else 0.0
     typer.echo(f"{made.rows:,} rows, {made.series:,} series, {speed:,.0f} rows a second", err=on_error)
-    for level, coverage, width in zip(made.alpha, made.coverage, made.width, strict=True):
-        if made.labels:
+    if made.rows and not made.learned:
+        typer.echo(
+            f"no outcome was learned: each is known {made.delay:,} rows later (--delay), and no series has more rows",
+            err=on_error,
+        )
+    elif not made.labels:
+        typer.echo("no row has an interval and an outcome: nothing can be judged", err=on_error)
+    else:
+        for level, coverage, width in zip(made.alpha, made.coverage, made.width, strict=True):
             typer.echo(
                 f"{made.method}: {100 * coverage:.1f} % of {made.labels:,} outcomes inside, wanted "
                 f"{100 * (1 - level):g} %; mean width {width:.4g}",
@@ -198,7 +224,10 @@ def compare(
     time: Time = None,
     no_id: NoId = False,
     no_time: NoTime = False,
-    methods: Annotated[str, typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.")] = "all",
+    methods: Annotated[
+        str,
+        typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.", autocompletion=method_names),
+    ] = "all",
     alpha: Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of rounds that may be missed.")] = 0.1,
     score: Annotated[Score | None, typer.Option(help="absolute or normalised.")] = None,
     series: Annotated[int, typer.Option(min=1, help="Of more series, so many are judged.")] = 50,
@@ -215,8 +244,10 @@ def compare(
     options = tables.Options(y, tuple(yhat or ()), id, time, no_id, no_time, score=score and score.value)
     kind = f".{format.value}" if format else None
     with shown(quiet=json) as started:
-        _, found = tables.series(file, options, kind, teller(json))
-        results = comparing.judged([s.scores for s in found], names, alpha, series, workers, started)
+        found = tables.series(file, options, kind, teller(json))
+        results = comparing.judged([s.scores for s in found.series], names, alpha, series, workers, started)
+    words = suggested(file, options, alpha, format and format.value, found, results)
+    results = {**results, "command": words}
     if json:
         typer.echo(plain_json.dumps(finite(results), indent=2))
         return
@@ -227,5 +258,6 @@ def compare(
     heads = list(comparing.COLUMNS)
     screen.print(table(title, heads, comparing.cells(lines), comparing.CAPTION, LEAST, screen.width))
     screen.print(results["recommendation"], soft_wrap=not sys.stdout.isatty())
+    screen.print(results["command"], soft_wrap=True, markup=False)
     if results["too_short"]:
         screen.print(f"left out, too short to be judged: {results['too_short']} series", style="dim")

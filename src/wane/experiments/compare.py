@@ -10,13 +10,16 @@ import numpy as np
 
 from wane import trackers
 from wane.checks import share
+from wane.conformal import UnboundedError
 from wane.experiments import leaderboard, workers
-from wane.experiments.leaderboard import LEAST, Entry
+from wane.experiments.leaderboard import LEAST, UNSCORED, Entry
+from wane.panel import Panel
 
 FAMILIAR = "auto"  # nothing to choose: taken where it is nearly as good as the best
 NEARLY = 1.01  # times the pinball loss of the best
 NEAR = 0.01  # of the target, in coverage; more where there are few rounds
 WORTH = 0.995  # a narrower one is named if it is narrower by half a percent
+WARM_UP = 20  # labels before the first interval, for a method that has none to give before; more for a small alpha
 ALONE = 200_000  # rounds times methods, below which one process is faster than several
 COLUMNS = {  # head: key, form
     "method": ("method", ""),
@@ -75,6 +78,7 @@ def judged(
         tick()
     lines = leaderboard.ranked([rows[name] for name in names])
     lines.sort(key=lambda line: (line["method"] in leaderboard.NO_RIVAL, line["pinball_ratio"]))
+    advised = advice(lines, alpha, sum(int(line["rounds"] * len(taken)) for line in lines[:1]))
     return {
         "alpha": alpha,
         "series": len(taken),
@@ -82,7 +86,8 @@ def judged(
         "too_short": len(scores) - len(long),
         "rounds": rounds,
         "leaderboard": lines,
-        **advice(lines, alpha, sum(int(line["rounds"] * len(taken)) for line in lines[:1])),
+        **advised,
+        "settings": needed(advised["method"], scores, alpha),
         "rules": leaderboard.__doc__,
     }
 
@@ -100,19 +105,20 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[s
     rivals = rivals or [line for line in lines if line["method"] not in leaderboard.NO_RIVAL] or list(lines)
     noise = 2.0 * math.sqrt(alpha * (1.0 - alpha) / max(rounds, 1))
     nearest = min(line["miss_of_target"] for line in rivals)
+    there = nearest <= max(NEAR, noise)
     near = [line for line in rivals if line["miss_of_target"] <= max(NEAR, noise, nearest)]
     best = min(near, key=lambda line: line["pinball"])
     familiar = [line for line in near if line["method"] == FAMILIAR and line["pinball"] <= NEARLY * best["pinball"]]
     pick = familiar[0] if familiar else best
     said = f"{pick['method']}: it covers {percent(pick['coverage'])}, wanted are {100.0 * (1.0 - alpha):.4g} %, "
-    if pick is best:
+    if not there:
+        said += "and no other comes nearer, but that is not near: look at the data, or take more of it."
+    elif pick is best:
         of_several = f"with the least pinball loss of the {len(near)} that come near."
         said += of_several if len(near) > 1 else "as the only one that comes near."
     else:
         more = 100.0 * (pick["pinball"] / best["pinball"] - 1.0)
         said += f"and its pinball loss is within {more:.1f} % of the best that come near ({best['method']})."
-    if nearest > max(NEAR, noise):
-        said += " None comes near the target: look at the data, or take more of it."
     narrower = min(rivals, key=lambda line: line["width"])
     if narrower["width"] < WORTH * pick["width"]:
         less = 100.0 * (1.0 - narrower["width"] / pick["width"])
@@ -123,6 +129,41 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[s
                 but = f"is off by {narrower['lce_100']:.2f} in its worst 100 rounds, not {pick['lce_100']:.2f}"
         said += f" {narrower['method']} is {less:.1f} % narrower, but {but}."
     return {"method": pick["method"], "recommendation": said}
+
+
+def needed(method: str, scores: Sequence[np.ndarray], alpha: float) -> dict[str, Any]:
+    """What a panel must be given so that a method plays all of these series: the least that will do.
+
+    The largest score where a method must know it, of the rounds that are not judged; labels to begin with where it has
+    no finite radius before; and infinite intervals where it has none later either.
+
+    >>> needed("magl", [np.ones(300)], 0.1), needed("split", [np.ones(300)], 0.1)
+    ({}, {'warm_up': 20})
+    """
+    early = [s[: min(UNSCORED, len(s) // 3)] for s in scores if len(s) >= LEAST]
+    told: dict[str, Any] = leaderboard.settings(method, np.concatenate(early) if early else np.ones(1))
+    told = {name: rounded_up(value) for name, value in told.items()}
+    if math.isfinite(trackers.make(method, alpha, **told).predict()):
+        return told
+    warm_up = max(WARM_UP, math.ceil(2.0 / alpha)) if alpha else WARM_UP
+    last = np.full(1, math.nan)  # an outcome that is to come
+    y = np.concatenate([part for s in scores for part in (s, last)])
+    ids = np.repeat(np.arange(len(scores)), [len(s) + 1 for s in scores])
+    try:
+        Panel(method, alpha, warm_up=warm_up, **told).run(ids, np.zeros(len(y)), y)
+    except UnboundedError:
+        return {**told, "warm_up": warm_up, "on_unbounded": "allow"}
+    return {**told, "warm_up": warm_up}
+
+
+def rounded_up(value: float) -> float:
+    """A number with two digits that is not smaller.
+
+    >>> rounded_up(3.14159), rounded_up(1234.5), rounded_up(0.5)
+    (3.2, 1300.0, 0.5)
+    """
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit) * unit:.2g}")
 
 
 def percent(value: float) -> str:

@@ -85,7 +85,20 @@ def checked(request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     fields = {k: v for k, v in fields.items() if v is not None}
     if missing := [k for k in needed if k not in fields]:
         raise Refused("request", f"{op} needs the field {missing[0]!r}")
+    for field in ("output", "y"):
+        refuse_booleans(field, fields.get(field))
     return op, {k: name(k, v) if k in ("id", "series") else v for k, v in fields.items()}
+
+
+def refuse_booleans(field: str, value: Any) -> None:
+    """True and false are no numbers in JSON, and Python would take them for 1 and 0."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, bool):
+            raise Refused("value", f"{field} must be made of numbers or names, got {str(one).lower()}: write 1 or 0")
+        if isinstance(one, (list, dict)):
+            waiting.extend(one.values() if isinstance(one, dict) else one)
 
 
 def name(field: str, value: Any) -> Any:

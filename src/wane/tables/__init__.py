@@ -3,6 +3,6 @@
 from wane.tables.columns import Columns, chosen
 from wane.tables.run import Options, Report, play
 from wane.tables.session import Session
-from wane.tables.whole import Series, series
+from wane.tables.whole import Series, Whole, series
 
-__all__ = ["Columns", "Options", "Report", "Series", "Session", "chosen", "play", "series"]
+__all__ = ["Columns", "Options", "Report", "Series", "Session", "Whole", "chosen", "play", "series"]

@@ -11,6 +11,8 @@ import numpy as np
 
 from wane.tables.chunk import MOST, Chunk, cells, pure
 
+MIXED = "{} has values of several types, and Parquet one for all its rows ({}): write CSV or JSON lines"
+
 
 def needed() -> tuple[Any, Any]:
     """Pyarrow and its module for Parquet."""
@@ -18,7 +20,7 @@ def needed() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ImportError("Parquet needs pyarrow: pip install pyarrow, or use CSV or JSON lines") from None
+        raise ImportError('Parquet needs pyarrow: pip install "wane[parquet]", or use CSV or JSON lines') from None
     return pyarrow, pyarrow.parquet
 
 
@@ -29,8 +31,7 @@ def named(name: str) -> Iterator[None]:
     try:
         yield
     except pa.ArrowException as error:
-        first = (str(error).splitlines() or ["no reason given"])[0]
-        raise ValueError(f"{name} cannot be read as Parquet, or is damaged: {first}") from None
+        raise ValueError(f"{name} cannot be read as Parquet, or is damaged: {first_line(error)}") from None
 
 
 class ParquetReader:
@@ -96,56 +97,85 @@ class ParquetReader:
 
 
 class ParquetWriter:
-    """A Parquet file, in row groups that are not small."""
+    """A Parquet file, in row groups that are not small.
+
+    The types are those of the first row group: of JSON the widest that is met there, whole numbers becoming numbers
+    with a point if need be, and text where there is nothing yet; the cells of CSV are text.
+    """
 
     def __init__(self, file: BinaryIO, source: Any) -> None:
         """Nothing is written before the first rows, whose types are those of the file."""
         self.pa, self.parquet = needed()
-        self.file, self.out, self.waiting, self.rows = file, None, [], 0  # type: ignore[var-annotated]
+        self.file, self.rows = file, 0
+        self.own = False  # whether the types are those of a Parquet file
+        self.out: Any = None
+        self.waiting: list[Any] = []
 
     def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
         """Rows with their new columns."""
         pa = self.pa
-        if chunk.kind == ".parquet":
+        self.own = chunk.kind == ".parquet"
+        if self.own:
             table = pa.Table.from_batches([chunk.own])
         else:
-            columns = {n: pa.array(cells(known[n]), pa.float64()) for n in known}
-            texts = [n for n in chunk.names if n not in columns]
-            columns |= {n: pa.array([typed(v) for v in pure(chunk.column(n))]) for n in texts}
-            table = pa.table({n: columns[n] for n in chunk.names})
+            table = pa.table({n: self._column(n, chunk, known) for n in chunk.names})
         for name, values in new.items():
             table = table.append_column(name, pa.array(values, pa.float64(), from_pandas=True))
-        if self.waiting and self.waiting[0].schema != table.schema:
-            table = self._cast(table, self.waiting[0].schema)
-        elif self.out is not None and self.out.schema != table.schema:
-            table = self._cast(table, self.out.schema)
         self.waiting.append(table)
         self.rows += table.num_rows
         if self.rows >= MOST:
             self._flush()
 
-    def _cast(self, table: Any, schema: Any) -> Any:
-        """The types of the first rows, which Parquet has for all."""
+    def _column(self, name: str, chunk: Chunk, known: dict[str, np.ndarray]) -> Any:
+        """A column of another kind of file."""
+        if name in known:
+            return self.pa.array(cells(known[name]), self.pa.float64())
+        values = [typed(v) for v in pure(chunk.column(name))]
         try:
-            return table.cast(schema)
-        except self.pa.ArrowException as error:
-            raise ValueError(f"a column changes its type, which Parquet does not allow ({error}): write CSV") from None
+            return self.pa.array(values, self.pa.string() if chunk.kind == ".csv" else None)
+        except (self.pa.ArrowException, OverflowError) as error:
+            raise ValueError(MIXED.format(f"the column {name!r}", first_line(error))) from None
 
     def _flush(self) -> None:
-        if self.waiting:
-            table = self.pa.concat_tables(self.waiting)
-            if self.out is None:
-                self.out = self.parquet.ParquetWriter(self.file, table.schema)
-            self.out.write_table(table)  # type: ignore[attr-defined]
-            self.waiting, self.rows = [], 0
+        if not self.waiting:
+            return
+        pa = self.pa
+        try:
+            schema = self._types() if self.out is None else self.out.schema
+            table = pa.concat_tables([p if p.schema.equals(schema) else p.cast(schema) for p in self.waiting])
+        except pa.ArrowException as error:
+            raise ValueError(MIXED.format("a column", first_line(error))) from None
+        if self.out is None:
+            self.out = self.parquet.ParquetWriter(self.file, schema)
+        self.out.write_table(table)
+        self.waiting, self.rows = [], 0
 
-    def close(self) -> None:
+    def _types(self) -> Any:
+        """The widest types of what waits; text where there is nothing yet."""
+        pa = self.pa
+        if self.own:
+            return self.waiting[0].schema
+        schema = pa.unify_schemas([part.schema for part in self.waiting], promote_options="permissive")
+        empty = [i for i, field in enumerate(schema) if pa.types.is_null(field.type)]
+        for i in empty:
+            schema = schema.set(i, schema.field(i).with_type(pa.string()))
+        return schema
+
+    def close(self, whole: bool = True) -> None:
         """The last rows, and the end of the file."""
-        self._flush()
-        if self.out is not None:
-            self.out.close()
+        try:
+            if whole:
+                self._flush()
+        finally:
+            if self.out is not None:
+                self.out.close()
 
 
 def typed(value: Any) -> Any:
     """A cell of another kind of file: nothing is nothing."""
     return None if value is None or value == "" else value
+
+
+def first_line(error: Exception) -> str:
+    """What an error of pyarrow says, without what follows."""
+    return (str(error).splitlines() or ["no reason given"])[0]

@@ -121,7 +121,7 @@ def number(cell: Any, chunk: Chunk, name: str, i: int) -> float:
     """One cell."""
     if missing(cell):
         return math.nan
-    if isinstance(cell, (int, float)) or (isinstance(cell, str) and "_" not in cell):
+    if type(cell) is not bool and (isinstance(cell, (int, float)) or (isinstance(cell, str) and "_" not in cell)):
         try:
             return float(cell)
         except (ValueError, OverflowError):
@@ -139,7 +139,7 @@ def keys(chunk: Chunk, name: str) -> Any:
         if cells.dtype.kind in "iu":
             return cells
         cells = cells.tolist()
-    if not all(cells):
+    if not all(cells) or any(cell != cell for cell in cells):
         for i, cell in enumerate(cells):
             if cell is None or cell != cell or cell == "":
                 raise ValueError(f"{chunk.where(i)}: no id in the column {name!r}: fill it, or drop the row")

@@ -53,8 +53,8 @@ class Writer(Protocol):
     def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
         """These rows with new columns; ``known`` are columns as numbers, for kinds of file that have numbers."""
 
-    def close(self) -> None:
-        """What is left; the file itself stays open."""
+    def close(self, whole: bool = True) -> None:
+        """What is left, unless there was an error and nothing is wanted; the file itself stays open."""
 
 
 def cells(values: np.ndarray) -> list[Any]:

@@ -12,6 +12,7 @@ from wane.saving import replacing
 from wane.tables.arrow import ParquetReader, ParquetWriter
 from wane.tables.chunk import Reader, Writer
 from wane.tables.lines import JsonReader, JsonWriter
+from wane.tables.paths import STANDARD, unwritable
 from wane.tables.text import CsvReader, CsvWriter
 
 KINDS = {
@@ -25,11 +26,12 @@ KINDS = {
 }
 READERS: dict[str, Any] = {".csv": CsvReader, ".jsonl": JsonReader, ".parquet": ParquetReader}
 WRITERS: dict[str, Any] = {".csv": CsvWriter, ".jsonl": JsonWriter, ".parquet": ParquetWriter}
-STANDARD = "-"
 
 
-def kind_of(path: str, otherwise: str | None = None) -> str:
+def kind_of(path: str, otherwise: str | None = None, option: str = "--format") -> str:
     """The kind of a table by the end of its name; ``otherwise`` for standard input and output.
+
+    ``option`` is what an error says to give.
 
     >>> kind_of("sales.CSV"), kind_of("-", ".jsonl")
     ('.csv', '.jsonl')
@@ -38,7 +40,7 @@ def kind_of(path: str, otherwise: str | None = None) -> str:
         return otherwise or ".csv"
     end = os.path.splitext(path)[1].lower()
     if end not in KINDS:
-        raise ValueError(f"{path} must end in one of {', '.join(KINDS)}, or give --format")
+        raise ValueError(f"{path} must end in one of {', '.join(KINDS)}, or give {option}")
     return KINDS[end]
 
 
@@ -55,6 +57,8 @@ def reading(path: str, kind: str | None = None) -> Iterator[Reader]:
         file = open(path, "rb")
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {path}") from None
+    except OSError as error:
+        raise OSError(f"{path} cannot be read ({error.strerror}): ask for the right to, or give another file") from None
     with file:
         yield READERS[kind](file, path)
 
@@ -71,13 +75,17 @@ def writing(path: str, kind: str, source: Reader) -> Iterator[Writer]:
         try:
             file = stack.enter_context(replacing(path, sync=True))
         except OSError as error:
-            raise OSError(f"{path} cannot be written ({error.strerror}): choose another --out") from None
+            raise OSError(unwritable(path, error, "--out")) from None
         yield from written(WRITERS[kind](file, source))
 
 
 def written(writer: Writer) -> Iterator[Writer]:
     """The writer, and its end."""
-    yield writer
+    try:
+        yield writer
+    except BaseException:
+        writer.close(whole=False)
+        raise
     writer.close()
 
 

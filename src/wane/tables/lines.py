@@ -34,16 +34,18 @@ class JsonReader:
 
     def read(self, rows: int) -> Chunk | None:
         """So many lines; empty ones are left out."""
-        lines = self.ahead + list(islice(self.file, rows - len(self.ahead)))
-        self.ahead = []
-        pairs, numbers = [], []
-        for line in lines:
-            self.line += 1
-            if line.strip():
-                pairs.append((line, self._object(line)))
-                numbers.append(self.line)
-        if not pairs:
-            return self.read(rows) if lines else None
+        pairs: list[tuple[bytes, dict[str, Any]]] = []
+        numbers: list[int] = []
+        while not pairs:
+            lines = self.ahead + list(islice(self.file, rows - len(self.ahead)))
+            self.ahead = []
+            if not lines:
+                return None
+            for line in lines:
+                self.line += 1
+                if line.strip():
+                    pairs.append((line, self._object(line)))
+                    numbers.append(self.line)
 
         def column(name: str) -> list[Any]:
             return [found.get(name) for _, found in pairs]
@@ -59,6 +61,8 @@ class JsonReader:
             found = json.loads(line)
         except ValueError as error:
             raise ValueError(f"{self.name}, line {self.line} is not JSON: {error}") from None
+        except RecursionError:
+            raise ValueError(f"{self.name}, line {self.line} is nested too deeply to be read: flatten it") from None
         if not isinstance(found, dict):
             raise ValueError(f"{self.name}, line {self.line} must be a JSON object, such as {{'y': 1.5, 'yhat': 1.2}}")
         return found
@@ -92,7 +96,7 @@ class JsonWriter:
         if made:
             self.file.write(b"\n".join(made) + b"\n")
 
-    def close(self) -> None:
+    def close(self, whole: bool = True) -> None:
         """Everything is written."""
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import itertools
-import os
-import signal
-import threading
 import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -20,9 +16,11 @@ from wane.saving import save
 from wane.tables import cells
 from wane.tables.chunk import MOST, Chunk, Reader, Writer
 from wane.tables.columns import Columns, chosen
-from wane.tables.files import STANDARD, kind_of, reading, writing
+from wane.tables.files import kind_of, reading, writing
+from wane.tables.paths import FILE, STANDARD, refuse_same, refuse_unwritable
 from wane.tables.record import Record
 from wane.tables.session import Session, loaded
+from wane.tables.stop import Stop
 
 SMALL = 1_000  # series for which auto is not slow
 FIRST, LEAST = 1_024, 256  # rows of the first chunk, and of the smallest
@@ -68,7 +66,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a run: counts of its own rows, not of those before it; ``resumed`` says whether there are such."""
+    """What became of a run: counts of its own rows, not of those before it; ``resumed`` says whether there are such.
+
+    ``learned`` is False where no series is longer than the delay: no label came in time to be learned.
+    """
 
     columns: Columns
     method: str
@@ -78,6 +79,7 @@ class Report:
     rows: int
     series: int
     labels: int
+    learned: bool
     coverage: tuple[float, ...]
     width: tuple[float, ...]
     seconds: float
@@ -85,33 +87,6 @@ class Report:
     record: Record | None
     panel: Panel
     resumed: bool
-
-
-class Stop:
-    """Ctrl-C: while something is read at once, else after the chunk; a second one at once, and nothing is kept."""
-
-    def __init__(self) -> None:
-        """Nothing was asked for."""
-        self.asked, self.reading = False, False
-
-    def __call__(self, number: int, frame: Any) -> None:
-        """The signal came."""
-        if self.asked or self.reading:
-            self.asked = True
-            raise KeyboardInterrupt
-        self.asked = True
-
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Signals come here; only a main thread can say so."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGINT, self)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
 
 
 def play(
@@ -123,8 +98,10 @@ def play(
     told: Callable[[str], Any] = lambda text: None,
     progress: Callable[[int, float | None], Any] = lambda rows, share: None,
     record: bool = False,
+    report: str | None = None,
+    write_report: Callable[[Report], Any] = lambda report: None,
 ) -> Report:
-    """Intervals for every row of a table, into another table.
+    """Intervals for every row of a table, into another table; after an error ``out`` and ``state`` are as before.
 
     Args:
         path: the table, or "-".
@@ -134,25 +111,40 @@ def play(
         kinds: of the two tables, where their names do not say it.
         told: is given sentences for the user.
         progress: is given the rows so far, and the share of the table, where it is known.
-        record: keep the rows for a report.
+        record: keep the rows for a report, as is done if there is one.
+        report: the path of a report.
+        write_report: writes it, before ``out`` is replaced.
     """
     kind_in = kinds[0] or kind_of(path)
-    kind_out = kinds[1] or kind_of(out, kind_in)
-    refuse_same(path, out, state)
+    kind_out = kinds[1] or kind_of(out, kind_in, "--out-format")
+    refuse_same({FILE: path, "--out": out, "--state": state, "--report": report})
+    refuse_unwritable({"--state": state, "--report": report})
     session, stop = None if state is None else loaded(state), Stop()
     begun = clock.perf_counter()
     with reading(path, kind_in) as reader:
         session = started(session, reader, path, kind_in, options, state, told)
         refuse_taken(session, reader, options.prefix)
         before = session.rows
-        kept = Record(session.columns, options.prefix, len(session.panel.design.alphas), record)
+        kept = Record(session.columns, options.prefix, len(session.panel.design.alphas), record or report is not None)
         way = sorted_way if options.sort else straight_way
         with stop.watching():
             with writing(out, kind_out, reader) as writer:
                 cut = way(reader, writer, session, options, stop, progress, kept)
+                made = summed_up(session, before, clock.perf_counter() - begun, cut, kept)
+                if report is not None:
+                    write_report(made)
             if state is not None:
                 save(state, session)
-    design = session.panel.design
+    if session.strange:
+        told(
+            f"warning: {state} knew none of the series of this table, which begin anew: is it the state of another one?"
+        )
+    return made
+
+
+def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record) -> Report:
+    """What became of a session since it had so many rows."""
+    design, n = session.panel.design, len(session.panel)
     with np.errstate(invalid="ignore", divide="ignore"):
         coverage, width = kept.hits / np.float64(kept.labels), kept.widths / kept.finite
     return Report(
@@ -162,22 +154,17 @@ def play(
         named(design.score),
         session.delay,
         session.rows - before,
-        len(session.panel),
+        n,
         kept.labels,
+        bool((session.panel.seen[:n] > session.delay).any()),
         tuple(coverage.tolist()),
         tuple(width.tolist()),
-        clock.perf_counter() - begun,
+        seconds,
         cut,
-        kept if record else None,
+        kept if kept.keep else None,
         session.panel,
         session.resumed,
     )
-
-
-def refuse_same(path: str, out: str, state: str | None) -> None:
-    """An error where a file would be two things."""
-    if state is not None and os.path.realpath(state) in {os.path.realpath(p) for p in (path, out) if p != STANDARD}:
-        raise ValueError(f"{state} cannot be the --state and a table: give a file of its own")
 
 
 def refuse_taken(session: Session, reader: Reader, prefix: str) -> None:
@@ -327,7 +314,8 @@ def write_none(reader: Reader, writer: Writer, session: Session, options: Option
     """A table without rows has its header, and the new columns."""
     ends = session.panel.design.suffixes
     new = {f"{options.prefix}{side}{end}": np.zeros(0) for end in ends for side in ("lower", "upper")}
-    writer.write(reader.nothing(), new, {})
+    columns = session.columns
+    writer.write(reader.nothing(), new, {name: np.zeros(0) for name in (columns.y, *columns.y_hat)})
 
 
 def sorted_way(

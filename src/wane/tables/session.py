@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ from wane.panel.state import packed, unpacked
 from wane.saving import SavedFileError, known, load
 from wane.tables.cells import MOMENT, Rows
 from wane.tables.columns import Columns
+
+NAMED = re.compile(r"row (\d+): |(\w+)\[(\d+)\]")  # how the panel names a row
 
 
 @known
@@ -33,6 +36,13 @@ class Session:
         self.rows = 0
         self.last: np.ndarray | None = None  # by place; NaN and NaT: no time yet
         self.resumed = False  # whether rows were played in a run before
+        self.older = 0  # series that were there then
+        self.met = False  # whether one of them has come again
+
+    @property
+    def strange(self) -> bool:
+        """Whether there were series, and only others have come since."""
+        return len(self.panel) > self.older > 0 and not self.met
 
     def play(self, rows: Rows, duplicates: str, prefix: str = "") -> dict[str, np.ndarray]:
         """The ends of the intervals of some rows, by the names of their columns."""
@@ -40,6 +50,8 @@ class Session:
         with located(rows):
             made = self.panel.run(rows.ids, rows.outputs(), rows.y, self.delay)
         self.rows += len(rows.y)
+        if self.older and not self.met:
+            self.met = bool((self.panel.index.places(rows.ids) < self.older).any())
         new = {}
         for i, end in enumerate(self.panel.design.suffixes):
             new[f"{prefix}lower{end}"] = made.lower if made.lower.ndim == 1 else made.lower[:, i]
@@ -112,7 +124,7 @@ class Session:
             columns = Columns(given["y"], tuple(given["y_hat"]), given["id"], given["time"])
             session = cls(Panel.from_state_dict(memory["panel"]), columns, int(given["delay"]))
             session.rows = int(memory["rows"])
-            session.resumed = session.rows > 0
+            session.resumed, session.older = session.rows > 0, len(session.panel)
             if memory["last"] is not None:
                 last = unpacked(memory["last"])
                 session.last = last.view(MOMENT) if last.dtype.kind == "i" else last
@@ -123,13 +135,17 @@ class Session:
 
 @contextlib.contextmanager
 def located(rows: Rows) -> Iterator[None]:
-    """Errors of the panel with where these rows are."""
+    """Errors of the panel with where the row is that they name, or else where these rows are."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        more = len(rows.y) - 1
-        span = rows.where(0) + (f" and the {more:,} rows after it" if more else "")
-        raise ValueError(f"{span}: {error}") from error
+        text, more = str(error), len(rows.y) - 1
+        found = NAMED.match(text)
+        if found is not None and int(found[1] or found[3]) <= more:
+            where, text = rows.where(int(found[1] or found[3])), (found[2] or "") + text[found.end() :]
+        else:
+            where = rows.where(0) + (f" and the {more:,} rows after it" if more else "")
+        raise ValueError(f"{where}: {text}") from error
 
 
 def shown(time: Any) -> str:
@@ -145,7 +161,10 @@ def loaded(path: str) -> Session | None:
     """The session in a file; None if there is no file yet."""
     if not os.path.exists(path):
         return None
-    found = load(path)
+    try:
+        found = load(path)
+    except OSError as error:
+        raise OSError(f"{path} cannot be read ({error.strerror}): give another --state") from None
     if not isinstance(found, Session):
         raise SavedFileError(
             f"{path} holds a {type(found).__name__}, not the state of `wane run`: give another --state"

@@ -141,7 +141,7 @@ class CsvWriter:
         if text:
             self.file.write((text + self.end).encode())
 
-    def close(self) -> None:
+    def close(self, whole: bool = True) -> None:
         """Everything is written."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,21 @@ class Series:
     scores: np.ndarray
 
 
+class Whole(NamedTuple):
+    """A table that was read: which columns are used, its series, whether its rows are in time, the names of all."""
+
+    columns: Columns
+    series: list[Series]
+    ordered: bool
+    names: list[str]
+
+
 def series(
     path: str,
     options: Options,
     kind: str | None = None,
     told: Callable[[str], Any] = lambda text: None,
-) -> tuple[Columns, list[Series]]:
+) -> Whole:
     """Every series of a table as scores, in the order of their first rows; times need not be in order."""
     score = options.score or "absolute"
     if score not in ("absolute", "normalised"):
@@ -52,10 +61,11 @@ def series(
     place = np.array([names.setdefault(key, len(names)) for key in ids], dtype=np.intp)
     order = np.argsort(place, kind="stable") if rows.times is None else np.lexsort((rows.times, place))
     refuse_twice(rows, place, order, columns)
+    ordered = bool((np.diff(order)[np.diff(place[order]) == 0] > 0).all())
     order = order[~np.isnan(found[order])]
     cuts = np.searchsorted(place[order], np.arange(len(names) + 1))
     every = [Series(key, found[order[cuts[k] : cuts[k + 1]]]) for key, k in names.items()]
-    return columns, every
+    return Whole(columns, every, ordered, reader.names)
 
 
 def refuse_twice(rows: cells.Rows, place: np.ndarray, order: np.ndarray, columns: Columns) -> None:

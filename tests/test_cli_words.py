@@ -1,0 +1,188 @@
+"""What the command line says: commands that work, options instead of arguments, one line for an error, no escapes."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wane
+
+pytest.importorskip("typer")
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from wane.cli import main as beginning
+from wane.cli.app import app
+from wane.experiments import compare as comparing
+
+ROOT = str(Path(wane.__file__).parents[1])
+
+
+def called(*arguments, **given):
+    """What a command did, in this process."""
+    return CliRunner().invoke(app, [str(word) for word in arguments], **given)
+
+
+def table(path, rows=240, shuffled=False):
+    """Two series, wild at times; the last outcome of each is to come."""
+    rng = np.random.default_rng(0)
+    made = [
+        f"{t},{shop},{'' if t == rows - 1 else round(size * rng.standard_t(2), 3)},0\n"
+        for t in range(rows)
+        for shop, size in (("north", 1.0), ("south", 10.0))
+    ]
+    rng.shuffle(made) if shuffled else None
+    path.write_text("ds,shop,sold,forecast\n" + "".join(made))
+    return path
+
+
+@pytest.mark.parametrize("method", wane.trackers.names())
+def test_the_command_that_compare_suggests_runs(tmp_path, method):
+    path = table(tmp_path / "my sales.csv", shuffled=method == "split")
+    if method == "magl":
+        path.write_text(path.read_text().replace("forecast", "forecast,lower", 1).replace(",0\n", ",0,1\n"))
+    how = ["--y", "sold", "--id", "shop", "--alpha", "0.2", "--methods", method, "--workers", 1, "--json"]
+    found = json.loads(called("compare", path, *how).stdout)
+    words = shlex.split(found["command"])
+    assert words[:3] == ["wane", "run", str(path)] and found["method"] == method
+    done = called(*words[1:])
+    assert done.exit_code == 0, done.exception
+    assert (tmp_path / "my sales_intervals.csv").read_text().count("\n") == 481
+
+
+def test_the_largest_score_that_compare_suggests_is_not_too_small():
+    scores = [np.abs(np.random.default_rng(k).standard_t(2, size=300)) for k in range(3)]
+    told = comparing.needed("sf-ogd", scores, 0.1)["max_score"]
+    largest = max(s[:100].max() for s in scores)
+    assert largest <= told <= 1.1 * largest
+
+
+@pytest.mark.parametrize(
+    "words, wanted",
+    [
+        (["--method", "sf-ogd"], "sf-ogd needs 'max_score': give --set max_score=VALUE (`wane methods sf-ogd` says"),
+        (["--method", "magl", "--set", "unheard=1"], "magl has no setting 'unheard': --set takes epsilon, "),
+        (["--method", "magl", "--set", "epsilon=auto"], "--set epsilon=auto is chosen from the first labels of each "),
+        (["--method", "split"], "in.csv, line 2: the radius is inf: there are too few scores for a finite set, or so "
+         "many misses that the method's level has left (0, 1); give --warm-up N, take another method (aci has --set "
+         "clip=true), or choose --set on_unbounded=clip (to the limits) or allow"),
+        (["--method", "split", "--set", "on_unbounded=clip"], "--set on_unbounded=clip needs an interval and finite "
+         "--set lower_limit=NUMBER and --set upper_limit=NUMBER"),
+    ],
+)  # fmt: skip
+def test_errors_of_run_speak_of_options(tmp_path, words, wanted):
+    path = table(tmp_path / "in.csv")
+    done = called("run", path, "--y", "sold", "--id", "shop", "--out", tmp_path / "out.csv", *words)
+    assert wanted in str(done.exception)
+    assert "it takes (" not in str(done.exception) and "warm_up" not in str(done.exception)
+
+
+def test_errors_of_other_commands_say_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back what the command changes
+    journal = tmp_path / "nowhere" / "journal"
+    assert str(called("serve-lines", "--journal", journal).exception) == (
+        f"the journal {journal} cannot be opened or written (No such file or directory): choose another --journal"
+    )
+    said = str(called("serve-lines", "--load", tmp_path / "none").exception)
+    assert said.endswith("none cannot be read (No such file or directory): give a file that `save` wrote as --load")
+    said = str(called("serve-lines", "--score", "raps", "--score-set", "fine=1").exception)
+    assert said.startswith("raps has no setting 'fine': --score-set takes ") and "penalty" in said
+    said = str(called("serve-lines", "--method", "split", "--on-unbounded", "clip").exception)
+    assert "--on-unbounded clip needs an interval and finite --lower-limit NUMBER" in said
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path):
+    pytest.importorskip("sklearn")
+    (tmp_path / "file").write_text("")
+    said = str(called("reproduce", "table1", "--quick", "--out", tmp_path / "file" / "x").exception)
+    assert said.endswith("cannot be a folder for results (Not a directory): choose another --out")
+
+
+def test_a_delay_beyond_the_table_is_said(tmp_path):
+    path = table(tmp_path / "in.csv", rows=30)
+    how = ["--y", "sold", "--id", "shop", "--method", "magl", "--out", tmp_path / "out.csv"]
+    said = called("run", path, *how, "--delay", 30).stdout
+    assert (
+        "no outcome was learned: each is known 30 rows later (--delay), and no series has more rows" in said
+        and "% of" not in said
+    )
+    assert "% of 58 outcomes inside" in called("run", path, *how, "--delay", 3).stdout
+
+
+@pytest.mark.parametrize(
+    "error, code, wanted",
+    [
+        (KeyError("a"), 1, "wane: KeyError: 'a' (not foreseen: --debug shows where)\n"),
+        (RecursionError("too deep"), 1, "wane: RecursionError: too deep (not foreseen: --debug shows where)\n"),
+        (ValueError("give it"), 1, "wane: give it\n"),
+        (KeyboardInterrupt(), 130, "wane: interrupted\n"),
+        (beginning.Interrupted("interrupted; but"), 130, "wane: interrupted; but\n"),
+    ],
+)
+def test_every_end_is_one_line(monkeypatch, capsys, error, code, wanted):
+    def fail():
+        raise error
+
+    monkeypatch.setattr(beginning, "run", fail)
+    monkeypatch.setattr(sys, "argv", ["wane", "run"])
+    with pytest.raises(SystemExit) as leaving:
+        beginning.main()
+    assert leaving.value.code == code and capsys.readouterr().err == wanted
+    if isinstance(error, KeyError):
+        monkeypatch.setattr(sys, "argv", ["wane", "run", "--debug"])
+        with pytest.raises(KeyError):
+            beginning.main()
+
+
+def process(*arguments, first=(), **env):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, first), ROOT]), **env}
+    return subprocess.run([sys.executable, "-m", "wane", *arguments], capture_output=True, text=True, env=env)
+
+
+def test_ctrl_c_while_it_begins_is_one_line(tmp_path):
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    done = process("--help", first=[tmp_path])
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "wane: interrupted\n")
+
+
+@pytest.mark.parametrize("arguments", [["methods"], ["--help"], ["run"]])
+def test_no_color_is_no_escape_sequence(arguments):
+    """FORCE_COLOR makes a pipe a terminal."""
+    done = process(*arguments, FORCE_COLOR="1", NO_COLOR="1", TERM="xterm")
+    assert done.stdout + done.stderr and "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "command, option, begun, wanted",
+    [
+        (["run"], "method", "magl", ["magl", "magl-d"]),
+        (["serve-lines"], "method", "auto", ["auto"]),
+        (["compare"], "methods", "auto,dta", ["auto,dtaci"]),
+        (["bench", "streams"], "methods", "al", ["all"]),
+    ],
+)
+def test_names_of_methods_are_completed(command, option, begun, wanted):
+    found = get_command(app)
+    for name in command:
+        found = found.commands[name]
+    (parameter,) = [p for p in found.params if p.name == option]
+    assert [
+        item.value for item in parameter.shell_complete(found.make_context("x", [], resilient_parsing=True), begun)
+    ] == wanted
+
+
+def test_true_and_false_are_no_numbers():
+    from wane.lines import Lines
+
+    lines = Lines(wane.conformal.ManySeries("magl", alpha=0.1))
+    assert lines.answer({"op": "predict", "output": 1.0})["ok"]
+    for request in ({"op": "predict", "output": True}, {"op": "predict", "output": [0.5, [False]]}, {"op": "label", "id": 0, "y": True}):  # fmt: skip  # noqa: E501
+        error = lines.answer(request)["error"]
+        assert error["kind"] == "value" and "write 1 or 0" in error["message"]
+    assert lines.answer({"op": "label", "id": 0, "y": 1})["ok"]
