@@ -32,6 +32,7 @@ bench: build
 	$(BIN)/python benchmarks/conformal.py
 	$(BIN)/python benchmarks/panel.py
 	$(BIN)/python benchmarks/lines.py
+	$(BIN)/python benchmarks/optimisers.py
 
 peers: $(VENV)/peers
 	$(MAKE) build

@@ -1,0 +1,162 @@
+"""Algorithm 3 on the parameters of a model: no learning rate, and the initial weights as the inductive bias.
+
+Differences from the paper are those of ``wane.learners.AdaptiveLearner``, which it equals; only the sums over the
+parameters are torch's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wane.checks import discount_factor, positive
+from wane.integrations.arrays import Arrays, Magnitude, Norm
+from wane.integrations.torch.referenced import Referenced, Scope
+from wane.integrations.torch.tensors import LARGEST, inner, norms, read, squares
+
+EPSILON = 1.0
+DISCOUNT = 0.999
+HOST = Arrays(np, np.array)
+
+
+class Adaptive(Referenced):
+    r"""The paper's algorithm as an optimiser: parameter-free, scale-free, forgetting the data and never the prior.
+
+    The parameters are kept at :math:`\theta = \theta_0 + y\,w` with a magnitude :math:`y \ge 0` from Algorithm 1 and a
+    direction w in the unit ball from discounted AdaGrad (``wane.learners.AdaptiveLearner``). Multiplying all gradients
+    by a number changes nothing.
+
+    Args:
+        params: parameters, or groups of them.
+        epsilon: a guess of the distance from the reference to the answer, not a rate: a wrong guess costs a logarithm.
+        discount: how fast the past is forgotten: 1 never, 0.99 within a hundred rounds. Both are entries of the
+            parameter groups; the discount may be changed at any time, and 0 restarts.
+        scope: "global" plays one learner in the space of all parameters, so epsilon and discount must be the same in
+            all groups; "group" plays one in the space of each group.
+        reference: :math:`\theta_0` as tensors in the order of the parameters, which are put there; by default their
+            values of now.
+        nonfinite: "raise" a ``FloatingPointError`` where gradients are not finite, or "skip" the round, which is
+            counted in ``skipped`` and warned about once; either way nothing changes.
+
+    A parameter without a gradient counts as one with the gradient 0: it moves with the magnitude. One with
+    ``requires_grad=False`` is left where it is, until it is thawed.
+
+    Memory: two copies of the parameters, reference and direction. The rest is a few floats (float64) for each scope,
+    on the host: a round reads three numbers for each parameter tensor, all at once, and once more where a gradient is
+    0 or its square leaves the range of its type.
+
+    >>> theta = torch.nn.Parameter(torch.tensor([1.0, 1.0]))
+    >>> optimizer = Adaptive([theta])
+    >>> for _ in range(300):
+    ...     optimizer.zero_grad()
+    ...     (theta - torch.tensor([4.0, 1.0])).abs().sum().backward()
+    ...     optimizer.step()
+    >>> theta.detach().round()
+    tensor([4., 1.])
+
+    Reference: Algorithm 3 and Theorem "main" of Zhang, Bombara, Yang (2024).
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        epsilon: float = EPSILON,
+        discount: float = DISCOUNT,
+        scope: str = "global",
+        reference: Iterable[Tensor] | None = None,
+        *,
+        maximize: bool = False,
+        nonfinite: str = "raise",
+    ) -> None:
+        """Nothing is learned yet: the parameters stay where they are."""
+        scopes = 1 if scope == "global" else 0
+        self._magnitude = Magnitude(*np.zeros((len(Magnitude._fields), scopes)))
+        self._norm = Norm(*np.zeros((len(Norm._fields), scopes)))
+        defaults = {"epsilon": epsilon, "discount": discount, "maximize": maximize}
+        super().__init__(params, defaults, scope, nonfinite, reference)
+
+    @property
+    def scale(self) -> float | tuple[float, ...]:
+        """The magnitude y, or one for each group."""
+        scales = tuple(np.maximum(self._magnitude.x, 0.0).tolist())
+        return scales[0] if self.scope == "global" else scales
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickles and copies hold."""
+        return {**super().__getstate__(), "_magnitude": self._magnitude, "_norm": self._norm}
+
+    def _memory(self) -> dict[str, Any]:
+        magnitude, norm = (torch.from_numpy(np.stack(rows)) for rows in (self._magnitude, self._norm))
+        return {**super()._memory(), "magnitude": magnitude, "norm": norm}
+
+    def _recall(self, memory: dict[str, Any]) -> None:
+        super()._recall(memory)
+        self._magnitude = Magnitude(*memory["magnitude"].cpu().numpy().copy())
+        self._norm = Norm(*memory["norm"].cpu().numpy().copy())
+
+    def _admit(self, group: dict[str, Any]) -> None:
+        positive("epsilon", group["epsilon"])
+        discount_factor(group["discount"])
+        super()._admit(group)
+        if self.scope == "group":
+            self._magnitude = Magnitude(*(np.append(row, 0.0) for row in self._magnitude))
+            self._norm = Norm(*(np.append(row, 0.0) for row in self._norm))
+
+    def _round(self, scopes: list[Scope]) -> None:
+        played = [scope.number for scope in scopes]
+        epsilon = np.array([scope.setting("epsilon", positive_entry) for scope in scopes])
+        discount = np.array([scope.setting("discount", discount_factor) for scope in scopes])
+        moving = [p for scope in scopes for p in scope.moving]
+        sizes, products, lengths = self._sums(moving, [p for scope in scopes for p in scope.params])
+        if self._refused(moving, [a if math.isfinite(b) else b for a, b in zip(sizes, products, strict=True)]):
+            return
+        of_grads, of_both, of_directions = iter(sizes), iter(products), iter(lengths)
+        size = np.array([math.hypot(*(next(of_grads) for _ in scope.moving)) for scope in scopes])
+        dot = np.array([sum(sign * next(of_both) for sign in scope.signs) for scope in scopes])
+        squared = np.array([sum(next(of_directions) for _ in scope.params) for scope in scopes])
+        q = self._learn(played, epsilon, discount, size, dot)
+        cosine = dot / np.where(size > 0.0, size, 1.0)
+        shrink = 1.0 / np.sqrt(np.maximum(squared - 4.0 * q * cosine + 4.0 * q * q, 1.0))  # onto the unit ball
+        rate = 2.0 * q / np.where(size > 0.0, size, 1.0)  # AdaGrad's diameter is 2
+        for i, scope in enumerate(scopes):
+            self._turn(scope, shrink[i], rate[i])
+            self._place(scope, max(0.0, float(self._magnitude.x[scope.number])))  # lines 5-7 of the next round
+
+    def _sums(self, moving: list[Tensor], params: list[Tensor]) -> tuple[list[float], list[float], list[float]]:
+        """The norms of the gradients, their products with the directions, the squared norms of all directions."""
+        grads, n = [p.grad for p in moving], len(moving)
+        products = [inner(self.state[p]["direction"], p.grad) for p in moving]
+        found = read([*squares(grads), *products, *squares([self.state[p]["direction"] for p in params])])
+        return norms(grads, found[:n]), found[n : 2 * n], found[2 * n :]
+
+    def _learn(self, played: list[int], epsilon: Any, discount: Any, size: Any, dot: Any) -> Any:
+        """Lines 8-11 but for the direction; returns what AdaGrad divides the clipped gradient's norm to, in [0, 1]."""
+        magnitude = Magnitude(*(row[played] for row in self._magnitude))
+        r = HOST.grow(magnitude.mantissa, magnitude.exponent, discount, size)[2]  # line 8: g is clipped to r g
+        magnitude = HOST.magnitude_step(magnitude, epsilon, dot, size, discount)
+        norm, q = HOST.norm_step(Norm(*(row[played] for row in self._norm)), r * size, discount)
+        for row, value in zip((*self._magnitude, *self._norm), (*magnitude, *norm), strict=True):
+            row[played] = value
+        return q
+
+    def _turn(self, scope: Scope, shrink: float, rate: float) -> None:
+        """direction <- shrink * (direction - rate * gradient)."""
+        rate *= shrink
+        if shrink < 1.0:
+            torch._foreach_mul_([self.state[p]["direction"] for p in scope.params], shrink)
+        for sign in set(scope.signs):
+            params = [p for p, s in zip(scope.moving, scope.signs, strict=True) if s == sign]
+            directions, grads = [self.state[p]["direction"] for p in params], [p.grad for p in params]
+            if rate > LARGEST:  # tiny gradients, for which float32 may have no such rate
+                grads = torch._foreach_mul(grads, LARGEST)
+            torch._foreach_add_(directions, grads, alpha=-sign * (rate / LARGEST if rate > LARGEST else rate))
+
+
+def positive_entry(value: Any, name: str) -> float:
+    """A positive entry of a group."""
+    return positive(name, value)

@@ -1,0 +1,199 @@
+"""What the two optimisers share: references, scopes, bad rounds, saving."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from wane.checks import described
+from wane.integrations.torch.special import HALVES
+from wane.integrations.torch.tensors import place
+
+KEPT = (torch.float32, torch.float64)
+SCOPES = ("global", "group")
+CHOICES = ("raise", "skip")
+
+
+class Scope(NamedTuple):
+    """The groups that share a scale, their parameters that have a gradient, and the sign of each gradient."""
+
+    number: int
+    groups: list[dict[str, Any]]
+    moving: list[Tensor]
+    signs: list[float]
+
+    @property
+    def params(self) -> list[Tensor]:
+        """All its parameters."""
+        return [p for group in self.groups for p in group["params"]]
+
+    def setting(self, name: str, check: Callable[[Any, str], float]) -> float:
+        """An entry of its groups, which must agree on it."""
+        found = [check(group[name], name) for group in self.groups]
+        if any(value != found[0] for value in found):
+            raise ValueError(f'with scope "global" {name} must be the same in all groups, got {found}')
+        return found[0]
+
+
+class Referenced(torch.optim.Optimizer):
+    """An optimiser that keeps its parameters at reference + scale * direction; a subclass learns the two factors.
+
+    ``state[p]`` holds both tensors of a parameter p. They are made when the parameter comes (here, or with
+    ``add_param_group``): the reference is the parameter's value at that time, the direction is 0, in float32 for
+    parameters of the half types.
+    """
+
+    def __init__(self, params: Any, defaults: dict[str, Any], scope: str, nonfinite: str, reference: Any) -> None:
+        """Take over the parameters; with a ``reference``, put them there."""
+        self.scope = one_of("scope", scope, SCOPES)
+        self.nonfinite = one_of("nonfinite", nonfinite, CHOICES)
+        self.skipped = 0
+        super().__init__(params, defaults)
+        if reference is not None:
+            self._start_from(list(reference))
+
+    @property
+    def reference(self) -> list[Tensor]:
+        """The reference of every parameter, in the order of the groups."""
+        return [self.state[p]["reference"] for p in self._params()]
+
+    @torch.compiler.disable
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Play one round with the gradients that the parameters hold.
+
+        ``closure`` clears the gradients, computes the loss and calls ``backward``; it is called once, its result is
+        returned. A scope in which no parameter has a gradient plays no round. Where gradients are not finite the round
+        is refused or skipped (``nonfinite``), and nothing changes.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        scopes = [scope for scope in self._scopes() if scope.moving]
+        with torch.no_grad():
+            if scopes:
+                self._round(scopes)
+        return loss
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters; their values of now are their references."""
+        super().add_param_group(param_group)
+        try:
+            self._admit(self.param_groups[-1])
+        except (TypeError, ValueError):
+            self.param_groups.pop()
+            raise
+
+    def state_dict(self) -> dict[str, Any]:
+        """Tensors and plain data, which ``torch.load(..., weights_only=True)`` reads."""
+        return {**super().state_dict(), "wane": self._memory()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a ``state_dict`` of the same class, bit for bit; the settings become those of the state."""
+        memory = state_dict.get("wane")
+        if not isinstance(memory, dict) or memory.get("class") != type(self).__name__:
+            raise ValueError(f"state_dict must be what state_dict() of {type(self).__name__} gave: it has no such part")
+        saved = list(state_dict["state"].values())
+        found, wanted = ([tuple(t.shape) for t in ts] for ts in ([v["reference"] for v in saved], self._params()))
+        if found != wanted:
+            raise ValueError(f"state_dict is of parameters of the shapes {found}, got parameters of {wanted}")
+        super().load_state_dict(state_dict)
+        for p, state in zip(self._params(), saved, strict=True):  # torch would round to the type of the parameter
+            self.state[p] = {k: v.to(p.device, copy=True) for k, v in state.items()}
+        self._recall(memory)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickles and copies hold; torch leaves out all but the first three."""
+        return {**super().__getstate__(), **{k: getattr(self, k) for k in ("scope", "nonfinite", "skipped")}}
+
+    def _round(self, scopes: list[Scope]) -> None:
+        raise NotImplementedError
+
+    def _admit(self, group: dict[str, Any]) -> None:
+        """Give each parameter of a new group its reference and its direction."""
+        for p in group["params"]:
+            if p.dtype not in (*HALVES, *KEPT):
+                raise TypeError(f"parameters must be float64, float32, bfloat16 or float16, got {p.dtype}")
+        for p in group["params"]:
+            wide = torch.float32 if p.dtype in HALVES else p.dtype
+            self.state[p] = {"reference": p.detach().clone(), "direction": torch.zeros_like(p.detach(), dtype=wide)}
+
+    def _memory(self) -> dict[str, Any]:
+        """What ``state_dict`` adds to torch's."""
+        return {"class": type(self).__name__, "scope": self.scope, "nonfinite": self.nonfinite, "skipped": self.skipped}
+
+    def _recall(self, memory: dict[str, Any]) -> None:
+        """Take it back."""
+        self.scope, self.nonfinite, self.skipped = memory["scope"], memory["nonfinite"], memory["skipped"]
+
+    def _params(self) -> list[Tensor]:
+        return [p for group in self.param_groups for p in group["params"]]
+
+    @torch.no_grad()
+    def _start_from(self, reference: list[Any]) -> None:
+        params = self._params()
+        if [tuple(p.shape) for p in params] != [tuple(getattr(r, "shape", (None,))) for r in reference]:
+            raise ValueError(
+                f"reference must hold a tensor for each of the {len(params)} parameters, of the same shape and in the "
+                f"same order, got {described([tuple(getattr(r, 'shape', (None,))) for r in reference])}"
+            )
+        for p, r in zip(params, reference, strict=True):
+            p.copy_(r)
+            self.state[p]["reference"].copy_(r)
+
+    def _scopes(self) -> list[Scope]:
+        """All scopes, in order."""
+        parts = [self.param_groups] if self.scope == "global" else [[group] for group in self.param_groups]
+        return [scope_of(i, groups) for i, groups in enumerate(parts)]
+
+    def _place(self, scope: Scope, scale: float) -> None:
+        """Put the parameters of a scope where they belong; frozen ones stay."""
+        params = [p for p in scope.params if p.requires_grad]
+        place(params, [self.state[p] for p in params], scale)
+
+    def _refused(self, moving: list[Tensor], values: list[float]) -> bool:
+        """Whether this round is skipped since a value, of those that each moving parameter has, is not finite."""
+        if all(map(math.isfinite, values)):
+            return False
+        wrong = next(p for p, value in zip(moving, values, strict=True) if not math.isfinite(value))
+        what = f"the gradient of a parameter of shape {tuple(wrong.shape)} is not finite, or too large for its type"
+        if self.nonfinite == "raise":
+            raise FloatingPointError(
+                f'{what}: nothing was changed; mend the loss, clip gradients, or choose nonfinite="skip"'
+            )
+        if self.skipped == 0:
+            warnings.warn(
+                f"{what}: this round was skipped, as all such rounds will be; .skipped counts them",
+                RuntimeWarning,
+                stacklevel=6,
+            )
+        self.skipped += 1
+        return True
+
+
+def scope_of(number: int, groups: list[dict[str, Any]]) -> Scope:
+    """A scope with the gradients of now; one that is not dense is refused."""
+    scope = Scope(number, groups, [], [])
+    for group in groups:
+        for p in group["params"]:
+            if p.grad is not None:
+                if p.grad.layout != torch.strided:
+                    raise RuntimeError(
+                        f"gradients must be dense, got {p.grad.layout} for a parameter of shape {tuple(p.shape)}: "
+                        "use sparse=False in its layer"
+                    )
+                scope.moving.append(p)
+                scope.signs.append(-1.0 if group.get("maximize") else 1.0)
+    return scope
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """A word out of a few."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value

@@ -1,0 +1,272 @@
+"""An optimiser's direction, the paper's scale: ``torch.optim`` without a learning rate to tune.
+
+After Muppidi, Zhang, Yang, *Fast TRAC: A Parameter-Free Optimizer for Lifelong Reinforcement Learning* (2024,
+arXiv 2405.16642).
+
+Differences from the published algorithm:
+
+1. The default learners are Algorithm 1, with its hint and clipping; ``rule="trac"`` has the published rule.
+2. Each learner's scale is clamped at 0, not only their sum; and the direction is kept, not divided out of the
+   parameters. So a scale of 0 is left again: the base goes on to move the direction.
+3. erfi is exact near 0.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, optim
+
+from wane.checks import discount_factor, positive
+from wane.integrations.torch.referenced import Referenced, Scope, one_of
+from wane.integrations.torch.special import HALVES
+from wane.integrations.torch.tensors import inner, placed, read
+from wane.learners import Learner, MagnitudeLearner, TracLearner, load
+
+DISCOUNTS = (0.9, 0.99, 0.999, 0.9999, 1.0)
+RULES = {"magnitude": MagnitudeLearner, "trac": TracLearner}
+EPSILONS = {"magnitude": 1.0, "trac": 1e-8}
+LARGEST = 1e150  # of <direction, gradient>: its square is finite
+BLIND = {  # without weight decay, their steps do not depend on where the parameters are
+    *(optim.SGD, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam),
+    *(optim.RMSprop, optim.Rprop, optim.Adagrad, optim.Adadelta),
+}
+
+
+class Tuned(Referenced):
+    r"""Any optimiser of ``torch.optim`` with its scale learned.
+
+    The parameters are kept at :math:`\theta = \theta_0 + S\,\delta`. In each round the base makes a step u from
+    :math:`\theta` as it always does (its rate, momentum, weight decay, schedule), and :math:`\delta` becomes
+    :math:`\delta + u`. The scale S is the sum of learners on :math:`[0, \infty)`, one a discount, each of which is
+    given the gradient :math:`\langle \delta, g \rangle` of the loss with respect to S. S = 1 would be the base itself.
+
+    Args:
+        base: the optimiser, with its parameters. Use ``Tuned`` in its place: ``step``, ``zero_grad``, ``state_dict``.
+            Both have the same ``param_groups``, so a learning-rate scheduler may be given either.
+        discounts: one learner each; 1 never forgets, 0.9 forgets within ten rounds.
+        epsilon: a guess of the scale, not a rate: a wrong guess costs a logarithm. By default 1 for "magnitude" and
+            1e-8 for "trac".
+        scope: "global" has one scale for all parameters, "group" one for each parameter group.
+        rule: "magnitude" is Algorithm 1, which has ``epsilon`` shared among the discounts; "trac" is the published
+            rule, which has ``epsilon`` for each.
+        reference: :math:`\theta_0` as tensors in the order of the parameters, which are put there; by default their
+            values of now.
+        nonfinite: "raise" a ``FloatingPointError`` where gradients are not finite, or "skip" the round, which is
+            counted in ``skipped`` and warned about once; either way nothing changes.
+
+    A parameter group's entry "discount" (1 at first) multiplies all discounts of the coming rounds; 0 restarts. With
+    scope "global" it must be the same in all groups. A parameter without a gradient counts as one with the gradient 0:
+    the base leaves its direction, it moves with the scale. One with ``requires_grad=False`` is left where it is, until
+    it is thawed.
+
+    Memory: two copies of the parameters beside those of the base, the reference and the direction. A base whose step
+    does not depend on where the parameters are (SGD, Adam, ... without weight decay) moves the direction itself, which
+    is the fastest. For parameters of the half types the direction, the step and the state of the base are float32. The
+    scales are ordinary floats (float64), learned on the host: a round reads one number for each parameter tensor, all
+    at once.
+
+    >>> theta = torch.nn.Parameter(torch.tensor([0.0]))
+    >>> optimizer = Tuned(torch.optim.Adam([theta], lr=1e-3))
+    >>> for _ in range(200):
+    ...     optimizer.zero_grad()
+    ...     (theta - 5.0).abs().sum().backward()
+    ...     optimizer.step()
+    >>> bool((theta - 5.0).abs() < 1.0), optimizer.scale > 10.0
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        base: optim.Optimizer,
+        discounts: Iterable[float] = DISCOUNTS,
+        epsilon: float | None = None,
+        scope: str = "global",
+        rule: str = "magnitude",
+        reference: Iterable[Tensor] | None = None,
+        *,
+        nonfinite: str = "raise",
+    ) -> None:
+        """Nothing is learned yet: the scale is 0."""
+        self.base = usable(base)
+        self.rule = one_of("rule", rule, tuple(RULES))
+        self.discounts = tuple(discount_factor(d, f"discounts[{k}]") for k, d in enumerate(discounts))
+        if not self.discounts:
+            raise ValueError("discounts must hold at least one discount, got none")
+        self.epsilon = positive("epsilon", EPSILONS[rule] if epsilon is None else epsilon)
+        self._learners: list[list[Learner]] = [] if scope == "group" else [self._fresh()]
+        super().__init__(base.param_groups, base.defaults, scope, nonfinite, reference)
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        """The groups of the base."""
+        return self.base.param_groups
+
+    @param_groups.setter
+    def param_groups(self, groups: list[dict[str, Any]]) -> None:
+        """Torch's constructor sets an empty list here; the groups are the base's."""
+
+    @property
+    def scale(self) -> float | tuple[float, ...]:
+        """The scale S, or one for each group."""
+        scales = self._scales()
+        return scales[0] if self.scope == "global" else tuple(scales)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters to the base; their values of now are their references."""
+        if any(param_group is group for group in self.base.param_groups):  # so it is while torch's constructor runs
+            self._admit(param_group)
+            return
+        self.base.add_param_group(param_group)
+        try:
+            self._admit(param_group)
+        except (TypeError, ValueError):
+            self.base.param_groups.pop()
+            raise
+
+    def __repr__(self) -> str:
+        """The settings and the base."""
+        return (
+            f"Tuned(rule={self.rule!r}, discounts={self.discounts}, epsilon={self.epsilon:g}, scope={self.scope!r}, "
+            f"nonfinite={self.nonfinite!r}) of {self.base!r}"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickles and copies hold."""
+        state = super().__getstate__()
+        del state["param_groups"]
+        return {**state, **{k: getattr(self, k) for k in ("base", "rule", "discounts", "epsilon", "_learners")}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The groups are the base's."""
+        super().__setstate__({k: v for k, v in state.items() if k != "param_groups"})
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a ``state_dict``, bit for bit; the settings, and those of the base, become those of the state."""
+        super().load_state_dict(state_dict)
+        halves = [p for p in self._params() if p.dtype in HALVES]
+        with standing_in(self.base, halves, [self.state[p]["direction"] for p in halves]):  # its state is not rounded
+            self.base.load_state_dict(copy.deepcopy(state_dict["base"]))  # torch would share the tensors
+
+    def state_dict(self) -> dict[str, Any]:
+        """Tensors and plain data, with those of the base."""
+        return {**super().state_dict(), "base": self.base.state_dict()}
+
+    def _memory(self) -> dict[str, Any]:
+        learners = [[learner.state_dict() for learner in learners] for learners in self._learners]
+        settings = {"rule": self.rule, "discounts": list(self.discounts), "epsilon": self.epsilon}
+        return {**super()._memory(), **settings, "learners": learners}
+
+    def _recall(self, memory: dict[str, Any]) -> None:
+        super()._recall(memory)
+        self.rule, self.discounts, self.epsilon = memory["rule"], tuple(memory["discounts"]), memory["epsilon"]
+        self._learners = [[load(state) for state in learners] for learners in memory["learners"]]
+
+    def _scales(self) -> list[float]:
+        return [sum(learner.predict() for learner in learners) for learners in self._learners]
+
+    def _fresh(self) -> list[Learner]:
+        """The learners of a scope."""
+        epsilon = self.epsilon / (len(self.discounts) if self.rule == "magnitude" else 1)
+        return [RULES[self.rule](epsilon, discount) for discount in self.discounts]
+
+    def _admit(self, group: dict[str, Any]) -> None:
+        super()._admit(group)
+        group.setdefault("discount", 1.0)
+        if self.scope == "group":
+            self._learners.append(self._fresh())
+
+    def _round(self, scopes: list[Scope]) -> None:
+        moving = [p for scope in scopes for p in scope.moving]
+        values = read([inner(self.state[p]["direction"], p.grad) for p in moving])
+        factors = [scope.setting("discount", discount_factor) for scope in scopes]
+        if self._refused(moving, [v if abs(v) <= LARGEST else math.inf for v in values]):
+            return
+        scales = self._scales()
+        try:
+            self._move(scopes, scales)
+        except BaseException:
+            self._place_all(scopes, scales)
+            raise
+        rest = iter(values)
+        for scope, factor in zip(scopes, factors, strict=True):
+            h = sum(sign * next(rest) for sign in scope.signs)
+            for learner in self._learners[scope.number]:
+                learner.update(h, factor * learner.discount)
+        self._place_all(scopes, self._scales())
+
+    def _place_all(self, scopes: list[Scope], scales: list[float]) -> None:
+        for scope in scopes:
+            self._place(scope, scales[scope.number])
+
+    def _move(self, scopes: list[Scope], scales: list[float]) -> None:
+        """Let the base make its step, by which the directions grow; the parameters may be left anywhere."""
+        params = [p for scope in scopes for p in scope.moving]
+        directions = [self.state[p]["direction"] for p in params]
+        if blind(self.base):
+            with standing_in(self.base, params, directions):
+                self.base.step()
+            return
+        places = [self._wide(p, scales[scope.number]) for scope in scopes for p in scope.moving]
+        torch._foreach_sub_(directions, places)  # what is added after the step: a copy would cost memory
+        try:
+            with standing_in(self.base, params, places):
+                self.base.step()
+        finally:
+            torch._foreach_add_(directions, places)
+
+    def _wide(self, p: Tensor, scale: float) -> Tensor:
+        """A parameter; one of a half type, in which small steps would be lost, as it was before it was rounded."""
+        return placed(self.state[p]["reference"], self.state[p]["direction"], scale) if p.dtype in HALVES else p
+
+
+def usable(base: Any) -> Any:
+    """An optimiser that can be wrapped."""
+    if not isinstance(base, optim.Optimizer):
+        raise TypeError(f"base must be an optimiser, such as torch.optim.Adam(params), got {type(base).__name__}")
+    if isinstance(base, Referenced):
+        raise TypeError(f"base must be an optimiser of its own scale, got {type(base).__name__}, which learns it")
+    _, *arguments = inspect.signature(type(base).step).parameters.values()
+    if any(a.default is a.empty and a.kind not in (a.VAR_POSITIONAL, a.VAR_KEYWORD) for a in arguments):
+        raise TypeError(f"base must take steps without a closure; {type(base).__name__} evaluates the loss repeatedly")
+    if base.defaults.get("differentiable"):
+        raise ValueError("base must not be differentiable: a scale that is learned cannot be differentiated through")
+    return base
+
+
+def blind(base: Any) -> bool:
+    """Whether its step surely does not depend on where the parameters are."""
+    hooked = base._optimizer_step_pre_hooks or base._optimizer_step_post_hooks
+    return type(base) in BLIND and not hooked and not any(group.get("weight_decay") for group in base.param_groups)
+
+
+@contextmanager
+def standing_in(base: Any, params: list[Tensor], places: list[Tensor]) -> Iterator[None]:
+    """Let other tensors be the parameters of an optimiser for a while, with their gradients and its state."""
+    for p, place in zip(params, places, strict=True):
+        if place is not p and (grad := p.grad) is not None:
+            place.grad = grad if grad.dtype == place.dtype else grad.to(place.dtype)
+    exchange(base, params, places)
+    try:
+        yield
+    finally:
+        exchange(base, places, params)
+        for p, place in zip(params, places, strict=True):
+            if place is not p:
+                place.grad = None
+
+
+def exchange(base: Any, old: list[Tensor], new: list[Tensor]) -> None:
+    """Put new parameters in the places of old ones."""
+    names = dict(zip(old, new, strict=True))
+    for group in base.param_groups:
+        group["params"] = [names.get(p, p) for p in group["params"]]
+    for p, other in names.items():
+        if other is not p and (state := base.state.pop(p, None)) is not None:
+            base.state[other] = state
