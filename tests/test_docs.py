@@ -62,6 +62,9 @@ def test_snippets_run(path, elsewhere):
     elif path.stem in ("nixtla", "panels"):  # data frames; Nixtla is a format here, not a library
         pytest.importorskip("narwhals")
         pytest.importorskip("pandas")
+    elif path.stem == "lifelong":
+        pytest.importorskip("torch")
+        pytest.importorskip("optax")
     elif path.stem == "lines":
         pytest.importorskip("typer")  # it starts the command
     elif (SOURCE / "integrations" / f"{path.stem}.py").exists():

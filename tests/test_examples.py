@@ -104,6 +104,27 @@ def test_service_loses_nothing():
     assert f["lost"] == f["different"] == f["different_in_the_journal"] == 0
 
 
+def test_tuned_adam_bears_a_wrong_rate_and_resumes():
+    pytest.importorskip("torch")
+    pytest.importorskip("sklearn")
+    f = facts("lifelong_torch.py", "--tasks", "2")
+    assert f["resumed"]
+    assert f["rates"][2] == 1e-3  # what follows compares with the rate in the middle
+    for wrong in (1, 3, 4):
+        assert f["Tuned(Adam)"][wrong] > f["Tuned(Adam)"][2] - 0.15
+    assert f["Tuned(Adam)"][1] > f["Adam"][1] + 0.2 and f["Tuned(Adam)"][4] > f["Adam"][4] + 0.2
+
+
+def test_tuned_descent_bears_a_wrong_rate():
+    for package in ("jax", "optax", "sklearn"):
+        pytest.importorskip(package)
+    f = facts("lifelong_jax.py", "--rounds", "1200")
+    assert max(f["adaptive"], *f["tuned"]) < f["ignorance"]
+    for alone, ours in zip(f["sgd"], f["tuned"], strict=True):
+        assert ours < alone
+    assert max(f["tuned"]) < max(f["sgd"]) - 1.0
+
+
 def test_regressor_does_not_look_ahead():
     pytest.importorskip("sklearn", reason="needs scikit-learn")
     example = runpy.run_path(str(EXAMPLES / "drifting_regressor.py"))

@@ -155,7 +155,7 @@ def player(name):
     """Each is compiled once."""
     bases = {"sgd": optax.sgd(0.1), "adamw": optax.adamw(0.01, weight_decay=0.1)}
     if name[0] == "adaptive":
-        return play(ours.adaptive(discount=1.0, scope=LABELS if name[1:] else "global"))
+        return play(ours.adaptive(1.0, discount=1.0, scope=LABELS if name[1:] else "global"))
     rule, base, *scope = name
     epsilon = 1.5 if rule == "magnitude" else 1e-3
     scope = LABELS if scope else "global"

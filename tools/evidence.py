@@ -2,8 +2,8 @@
 
 python tools/evidence.py [--tinyimagenet FILE.npz]
 
-Runs `wane reproduce` and `wane bench streams` on bundled data, and with a file also on that one, into build/evidence;
-copies the figures to docs/figures and puts tables and sentences between the marks that name them.
+Runs `wane reproduce`, `wane bench streams` and `wane bench lifelong` on bundled data, and with a file also on that one,
+into build/evidence; copies the figures to docs/figures and puts tables and sentences between the marks that name them.
 (docs/theory_experiments.py writes the page of the theory.)
 Times are measured: run it on a machine that does nothing else.
 """
@@ -42,6 +42,21 @@ def put(blocks):
             sys.exit(f"no page has the mark <!-- begin {name} -->")
 
 
+def lifelong(folder):
+    """The blocks of what `wane bench lifelong` wrote into a folder."""
+    blocks = {
+        f"lifelong-{name}": (folder / f"{name}.md").read_text() for name in ("convex", "streams", "tasks", "cost")
+    }
+    said = json.loads((folder / "results.json").read_text())["sentences"]
+    return {
+        **blocks,
+        "lifelong-convex-sentence": said["convex"],
+        "lifelong-cost-sentence": said["cost"],
+        "lifelong-permuted": said["permuted"],
+        "lifelong-shuffled": said["shuffled"],
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tinyimagenet", type=Path, metavar="FILE.npz")
@@ -49,23 +64,28 @@ def main():
     blocks = {}
     wane("reproduce", "table1", "fig1", "fig2", "fig3", "--data", "digits", "--out", OUT / "digits")
     wane("bench", "streams", "--out", OUT / "bench")
+    wane("bench", "lifelong", "--out", OUT / "lifelong")
     results = json.loads((OUT / "digits" / "results.json").read_text())
     blocks["table1-digits"] = (OUT / "digits" / "table1.md").read_text()
     for name in ("fig1", "fig2", "fig3"):
         blocks[f"{name}-digits"] = results[name]["sentence"]
     blocks["leaderboard"] = (OUT / "bench" / "leaderboard.md").read_text()
-    shown = ("method", "---", "auto", "faci", "pid", "dtaci", "magdis", "magl", "split")
+    top = ("method", "---", "auto", "faci", "pid", "dtaci", "magdis", "magl", "split")
     lines = blocks["leaderboard"].splitlines()
-    blocks["leaderboard-top"] = "\n".join(line for line in lines if line.split()[1] in shown)
+    blocks["leaderboard-top"] = "\n".join(line for line in lines if line.split()[1] in top)
     blocks["pareto"] = json.loads((OUT / "bench" / "leaderboard.json").read_text())["sentence"]
+    blocks |= lifelong(OUT / "lifelong")
     if file is not None:
         for name, extra in (("table1-tiny", []), ("table1-published", ["--published"])):
             wane("reproduce", "table1", "--data", file, *extra, "--out", OUT / name)
             blocks[name] = (OUT / name / "table1.md").read_text()
     put(blocks)
-    figures = [*(OUT / "digits").glob("fig*.png"), OUT / "bench" / "pareto.png"]
-    for figure in figures:
-        shutil.copy(figure, ROOT / "docs" / "figures" / figure.name)
+    shown = ROOT / "docs" / "figures"
+    figures = {figure: shown for figure in [*(OUT / "digits").glob("fig*.png"), OUT / "bench" / "pareto.png"]}
+    figures |= {figure: shown / "lifelong" for figure in (OUT / "lifelong").glob("*.png")}
+    for figure, place in figures.items():
+        place.mkdir(exist_ok=True)
+        shutil.copy(figure, place / figure.name)
     print(f"{len(blocks)} blocks and {len(figures)} figures are fresh")
 
 

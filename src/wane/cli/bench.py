@@ -61,3 +61,35 @@ def streams(
     if results["too_short"]:
         screen.print(f"left out, too short to be judged: {', '.join(results['too_short'])}")
     screen.print(f"written to {out}: {', '.join(results['files'])}", style="dim")
+
+
+@app.command()
+def lifelong(
+    out: Annotated[Path, typer.Option(help="The folder for tables, figures and what was computed so far.")],
+    seeds: Annotated[int, typer.Option(min=1, help="How often everything is played.")] = 3,
+    quick: Annotated[bool, typer.Option("--quick", help="Seconds, to see whether it runs; no evidence.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print results.json and nothing else.")] = False,
+) -> None:
+    """Optimisers while the data change, at every rate of a grid; an interrupted run continues where it was."""
+    from wane.cli.console import console, table
+    from wane.experiments.lifelong import jobs, tables
+    from wane.experiments.lifelong.run import run
+
+    with shown(quiet=json) as started:
+        results = run(jobs.quick(seeds) if quick else jobs.full(seeds), out, workers, started)
+    if json:
+        typer.echo(plain_json.dumps(results, indent=2))
+        return
+    screen = console()
+    said = results["sentences"]
+    for title, columns, key, words in (
+        ("streams of examples: regret / what there was to learn", tables.BOARD, "convex", [said["convex"]]),
+        ("one image task after another", tables.TASKS, "tasks", [said["permuted"], said["shuffled"]]),
+        ("a step", tables.COST, "cost", [said["cost"]]),
+    ):
+        cells = tables.cells(results[key], columns)
+        screen.print(table(title, list(columns), cells, None, tables.LEAST, screen.width))
+        for sentence in words:
+            screen.print(sentence)
+    screen.print(f"written to {out}: {', '.join(results['files'])}", style="dim")

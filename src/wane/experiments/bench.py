@@ -11,7 +11,7 @@ from wane.checks import share
 from wane.experiments import figures, leaderboard, workers
 from wane.experiments.figures import COLOURS, GREY
 from wane.experiments.leaderboard import Entry
-from wane.experiments.results import Finding, versions, write_csv, write_json
+from wane.experiments.results import Finding, markdown, versions, write_csv, write_json
 from wane.saving import replace_file
 from wane.streams.tables import READERS
 
@@ -83,7 +83,7 @@ def run(
     finding = pareto(lines)
     write_csv(out / "leaderboard.csv", {key: [row[key] for row in rows] for key in rows[0]})
     write_csv(out / "pareto.csv", finding.data)
-    replace_file(out / "leaderboard.md", markdown(lines).encode(), sync=False)
+    replace_file(out / "leaderboard.md", markdown(list(COLUMNS), cells(lines)).encode(), sync=False)
     drawn = figures.save(finding, out)
     results = {
         "alpha": alpha,
@@ -104,12 +104,6 @@ def run(
 def cells(lines: Sequence[dict[str, Any]]) -> list[list[str]]:
     """The text of the table."""
     return [[format(line[key], form) for key, form in COLUMNS.values()] for line in lines]
-
-
-def markdown(lines: Sequence[dict[str, Any]]) -> str:
-    """The table in Markdown."""
-    rows = [list(COLUMNS), ["---"] * len(COLUMNS), *cells(lines)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def pareto(lines: Sequence[dict[str, Any]]) -> Finding:

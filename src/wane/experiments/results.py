@@ -8,7 +8,7 @@ import io
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,17 @@ def write_csv(path: Path, columns: Mapping[str, Any]) -> None:
     writer.writerow(columns)
     writer.writerows(zip(*values, strict=True))
     replace_file(path, text.getvalue().encode(), sync=False)
+
+
+def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown.
+
+    >>> print(markdown(["a", "b"], [["1", "2"]]), end="")
+    | a | b |
+    | --- | --- |
+    | 1 | 2 |
+    """
+    return "".join(f"| {' | '.join(row)} |\n" for row in [heads, ["---"] * len(heads), *rows])
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,33 +60,51 @@ def run(
     ]
 
 
-def computed(waiting: Sequence[Any], alpha: float, workers: int | None) -> Any:
+def computed(waiting: Sequence[Any], alpha: float, workers: int | None) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Each task with its row, as they are done."""
-    count = min(workers or os.cpu_count() or 1, len(waiting))
-    if count == 1:
-        for task in waiting:
-            yield task, leaderboard.play(task[1], task[0].scores, alpha)
+    calls = [((method, entry.scores, alpha), (entry, method, path)) for entry, method, path in waiting]
+    return spread(leaderboard.play, calls, workers, lambda label: f"{label[1]} on {label[0].name}")
+
+
+def spread(
+    function: Callable[..., Any],
+    calls: Sequence[tuple[tuple[Any, ...], Any]],
+    workers: int | None = None,
+    named: Callable[[Any], str] = str,
+) -> Iterator[tuple[Any, Any]]:
+    """Call a function with each tuple of arguments on all cores; gives (label, result) as they are done.
+
+    Args:
+        function: of a module, so that another process finds it.
+        calls: arguments, and a label for the result.
+        workers: processes; as many as cores.
+        named: what to call a label in an error.
+    """
+    count = min(workers or os.cpu_count() or 1, len(calls))
+    if count <= 1:
+        for arguments, label in calls:
+            yield label, function(*arguments)
         return
     spawn = multiprocessing.get_context("spawn")
     pool = concurrent.futures.ProcessPoolExecutor(count, mp_context=spawn)
     try:
-        jobs = {pool.submit(leaderboard.play, task[1], task[0].scores, alpha): task for task in waiting}
+        jobs = {pool.submit(function, *arguments): label for arguments, label in calls}
         for job in concurrent.futures.as_completed(jobs):
             try:
                 yield jobs[job], job.result()
             except (ArithmeticError, ValueError, TypeError) as error:
-                raise ValueError(f"{jobs[job][1]} on {jobs[job][0].name}: {error}") from error
+                raise ValueError(f"{named(jobs[job])}: {error}") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def kept(path: Path) -> dict[str, Any] | None:
-    """A row of an earlier run; None if there is none, or none that can be read."""
+def kept(path: Path, field: str = "coverage") -> dict[str, Any] | None:
+    """A row of an earlier run, which has that field; None if there is none, or none that can be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
-    return found if isinstance(found, dict) and "coverage" in found else None
+    return found if isinstance(found, dict) and field in found else None
 
 
 def key(content: str, method: str, alpha: float) -> str:
@@ -106,11 +124,11 @@ def digest(*arrays: Any) -> str:
 
 
 @functools.cache
-def code() -> str:
-    """Of the source of everything a row is computed by."""
+def code(names: tuple[str, ...] = (*CODE, *MORE)) -> str:
+    """Of the source of everything a row is computed by: files and folders of the package."""
     root = Path(wane.__file__).parent
     found = hashlib.sha256()
-    for name in (*CODE, *MORE):
+    for name in names:
         path = root / name
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             found.update(file.read_bytes())

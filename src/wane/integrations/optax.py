@@ -25,8 +25,8 @@ except ImportError as error:
 
 __all__ = ["AdaptiveState", "TunedState", "adaptive", "dawson", "erfi", "tuned"]
 
-EPSILON = 1.0
-DISCOUNT = 0.999
+EPSILON = 10.0
+DISCOUNT = 0.9999
 DISCOUNTS = (0.9, 0.99, 0.999, 0.9999, 1.0)
 EPSILONS = {"magnitude": EPSILON, "trac": TINY}  # the default of each rule
 
@@ -151,7 +151,7 @@ def tuned(
         base: an optax transformation with its learning rate. It sees the gradients, the parameters and the extra
             arguments of ``update``.
         discounts: one learner each.
-        epsilon: a guess of S; None takes 1 for the rule "magnitude", shared by the learners in equal parts, and 1e-8
+        epsilon: a guess of S; None takes 10 for the rule "magnitude", shared by the learners in equal parts, and 1e-8
             for "trac", the published number, for each.
         rule: "magnitude" is Algorithm 1 (``wane.learners.MagnitudeLearner``), "trac" the published
             ``wane.learners.TracLearner``.

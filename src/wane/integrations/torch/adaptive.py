@@ -19,8 +19,8 @@ from wane.integrations.arrays import Arrays, Magnitude, Norm
 from wane.integrations.torch.referenced import Referenced, Scope
 from wane.integrations.torch.tensors import LARGEST, inner, norms, read, squares
 
-EPSILON = 1.0
-DISCOUNT = 0.999
+EPSILON = 10.0
+DISCOUNT = 0.9999
 HOST = Arrays(np, np.array)
 
 

@@ -31,7 +31,7 @@ from wane.learners import Learner, MagnitudeLearner, TracLearner, load
 
 DISCOUNTS = (0.9, 0.99, 0.999, 0.9999, 1.0)
 RULES = {"magnitude": MagnitudeLearner, "trac": TracLearner}
-EPSILONS = {"magnitude": 1.0, "trac": 1e-8}
+EPSILONS = {"magnitude": 10.0, "trac": 1e-8}
 LARGEST = 1e150  # of <direction, gradient>: its square is finite
 BLIND = {  # without weight decay, their steps do not depend on where the parameters are
     *(optim.SGD, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam),
@@ -51,7 +51,7 @@ class Tuned(Referenced):
         base: the optimiser, with its parameters. Use ``Tuned`` in its place: ``step``, ``zero_grad``, ``state_dict``.
             Both have the same ``param_groups``, so a learning-rate scheduler may be given either.
         discounts: one learner each; 1 never forgets, 0.9 forgets within ten rounds.
-        epsilon: a guess of the scale, not a rate: a wrong guess costs a logarithm. By default 1 for "magnitude" and
+        epsilon: a guess of the scale, not a rate: a wrong guess costs a logarithm. By default 10 for "magnitude" and
             1e-8 for "trac".
         scope: "global" has one scale for all parameters, "group" one for each parameter group.
         rule: "magnitude" is Algorithm 1, which has ``epsilon`` shared among the discounts; "trac" is the published
