@@ -59,6 +59,12 @@ def test_marks_change_with_the_image(root):
     Image.fromarray(np.zeros((16, 16, 3), dtype=np.uint8)).save(root / "val" / "images" / "val_2.JPEG")
     after = data.test.marks(np.arange(7))
     assert [i for i in range(7) if before[i] != after[i]] == [2]
+    path = root / "val" / "images" / "val_5.JPEG"
+    path.write_bytes(path.read_bytes()[::-1])  # of the same length
+    assert [i for i in range(7) if before[i] != data.test.marks(np.arange(7))[i]] == [2, 5]
+    path.unlink()
+    with pytest.raises(ValueError, match=r"val_5\.JPEG cannot be read as an image \(No such file"):
+        data.test.marks(np.array([5]))
 
 
 def lose_annotations(root):
@@ -93,6 +99,10 @@ def point_outside(root):
     (root / "val" / "val_annotations.txt").write_text("../../train/n00/images/n00_0.JPEG\tn00\n")
 
 
+def write_bytes_into_annotations(root):
+    (root / "val" / "val_annotations.txt").write_bytes(b"val_0.JPEG\tn\xff0\n")
+
+
 @pytest.mark.parametrize(
     ("harm", "error", "said"),
     [
@@ -103,6 +113,7 @@ def point_outside(root):
         (lose_one, FileNotFoundError, r"line 4: there is no file .*val_3\.JPEG"),
         (forget_a_class, ValueError, r"line 1: wanted a name, a tab and a class, got 'val_0\.JPEG n00'"),
         (name_nothing, ValueError, r"names no image"),
+        (write_bytes_into_annotations, ValueError, r"val_annotations\.txt is not text in UTF-8"),
         (point_outside, FileNotFoundError, r"line 1: there is no file"),
     ],
 )
@@ -120,6 +131,15 @@ def test_a_broken_image_is_named(root, rest):
     data.test.read(np.array([3, 5]))
     with pytest.raises(ValueError, match=r"val_4\.JPEG cannot be read as an image"):
         data.test.read(np.array([3, 4, 5]))
+
+
+def test_an_image_that_cannot_be_opened_is_named_without_a_number(root):
+    path = root / "val" / "images" / "val_4.JPEG"
+    path.unlink()
+    path.mkdir()
+    data = folders.read("tinyimagenet", root)
+    with pytest.raises(ValueError, match=r"val_4\.JPEG cannot be read as an image \([A-Z][a-z ]+\): replace it"):
+        data.test.read(np.array([4]))
 
 
 def test_an_image_of_another_size_is_named(root):
@@ -218,6 +238,8 @@ def test_garbage_is_a_value_error(tmp_path_factory, content):
         ({b"data": np.zeros((2, 3072), dtype=np.int8), b"fine_labels": [0, 1]}, "array of bytes"),
         ({b"data": np.zeros((2, 3072), dtype=np.uint8), b"fine_labels": [0, 100]}, r"must lie in \[0, 100\)"),
         ({b"data": np.zeros((2, 3072), dtype=np.uint8), b"fine_labels": [0, -1]}, r"must lie in \[0, 100\)"),
+        ({b"data": np.zeros((2, 3072), dtype=np.uint8), b"fine_labels": [0, 1.5]}, "list of whole numbers"),
+        ({b"data": np.zeros((2, 3072), dtype=np.uint8), b"fine_labels": [[0], [1]]}, "list of whole numbers"),
     ],
 )
 def test_a_batch_of_something_else_is_refused(tmp_path, content, said):

@@ -130,7 +130,7 @@ def test_the_digest_is_that_of_the_features(mine):
             r"features of shape \(16, d\) for 16 images, got float64 of shape \(3,\)",
         ),
         (lambda x: colours(x)[:4], ValueError, r"got float64 of shape \(4, 3\)"),
-        (lambda x: colours(x).astype(int), ValueError, "got int64"),
+        (lambda x: colours(x).astype(int), ValueError, "must return floats, .* got int64"),
         (lambda x: np.log(colours(0 * x) - 1e-9), ValueError, "not finite"),
         (None, TypeError, "must return a torch module or a function of images, got None"),
     ],
@@ -152,8 +152,28 @@ def test_unknown_models_say_which_are_known(mine):
     for wrong in ("nothing", "number"):
         with pytest.raises(ValueError, match=f"the module 'models_of_mine' has no function '{wrong}'"):
             models.load(name.replace("made", wrong))
-    with pytest.raises(ImportError, match="no_such_module_here"):
+    with pytest.raises(ImportError, match="there is no module 'no_such_module_here': put its file where you are"):
         models.load("no_such_module_here:made")
+
+
+def test_a_module_that_a_model_needs_is_named(monkeypatch, tmp_path):
+    (tmp_path / "models_in_need.py").write_text("import not_there_either")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match="No module named 'not_there_either'"):
+        models.load("models_in_need:made")
+
+
+def fails(*_):
+    raise RuntimeError("out of memory:\n20 GiB were wanted\nin line 7")
+
+
+def test_an_error_of_a_model_is_one_line_with_its_name(mine):
+    name = mine(lambda: fails)
+    with pytest.raises(ValueError, match=f"^the model {name} failed: RuntimeError: out of memory:$") as first:
+        models.load(name)(images(5))
+    assert isinstance(first.value.__cause__, RuntimeError)
+    with pytest.raises(ValueError, match=f"^the model {name} failed: RuntimeError: out of memory:$"):
+        models.load(mine(fails))
 
 
 @pytest.mark.parametrize(

@@ -322,7 +322,12 @@ def test_what_can_be_refused_at_once_is(data, tmp_path):
         make(data, Model("never", never), tmp_path / "stream.csv", SMALL)
     with pytest.raises(ValueError, match="no schedule is called 'weekly'"):
         make(data, Model("never", never), tmp_path / "stream.npz", Settings("weekly"))
+    with pytest.raises(ValueError, match="the model never failed"):
+        make(data, Model("never", never), tmp_path / "stream.npz", SMALL)
     assert not [*tmp_path.iterdir()]
+    (tmp_path / "folder.npz").mkdir()
+    with pytest.raises(ValueError, match=r"folder\.npz is a folder: give the name of a file"):
+        make(data, Model("never", never), tmp_path / "folder.npz", SMALL)
 
 
 def test_cifar_from_end_to_end(model, tmp_path):
@@ -415,6 +420,12 @@ def test_the_command_says_what_is_wrong(here, root, tmp_path):
     assert "no_such" in here(*arguments, "--model", "no_such:made", code=1)
     assert "mnist" in here("stream", "mnist", *arguments[2:], code=2)
     assert not [*tmp_path.iterdir()]
+    (tmp_path / "mine_of_errors.py").write_text(MINE.format(pause=0.0))
+    (tmp_path / "file").touch()
+    for wrong, option in ((("--out", "file/made.npz"), "--out"), (("--keep", "file"), "--keep")):
+        said = here(*arguments, "--model", "mine_of_errors:made", *wrong, code=1)
+        assert said.startswith("wane: file cannot be a folder for results (") and f"choose another {option}" in said
+        assert "Errno" not in said and said.count("\n") == 1
 
 
 def test_efficientnet_from_end_to_end(tmp_path):

@@ -6,11 +6,11 @@ import tempfile
 from pathlib import Path
 
 
-def made_folder(path: Path) -> None:
+def made_folder(path: Path, option: str = "--out") -> None:
     """Make a folder, if it is not there; an error in words where nothing can be written to it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
-        raise OSError(f"{path} cannot be a folder for results ({error.strerror}): choose another --out") from None
+        raise OSError(f"{path} cannot be a folder for results ({error.strerror}): choose another {option}") from None

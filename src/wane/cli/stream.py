@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from wane.cli.folders import made_folder
+from wane.cli.main import Interrupted
 from wane.cli.progress import shown
 
 
@@ -57,8 +59,14 @@ def stream(
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # where a model of yours lies
     network = models.load(model)
-    with shown(quiet=json) as started:
-        made = pipeline.make(found, network, out, settings, keep, started)
+    made_folder(out.parent)
+    if keep is not None:
+        made_folder(keep, "--keep")
+    try:
+        with shown(quiet=json) as started:
+            made = pipeline.make(found, network, out, settings, keep, started)
+    except KeyboardInterrupt:  # what was computed is in the folder
+        raise Interrupted("interrupted; run it again to go on") from None
     if json:
         typer.echo(plain_json.dumps(plain(made, out, model), indent=2))
         return

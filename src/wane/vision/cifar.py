@@ -84,13 +84,15 @@ def _pickled(path: Path, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     try:
         found = _Unpickler(io.BytesIO(path.read_bytes()), encoding="bytes").load()
         named = {key.decode() if isinstance(key, bytes) else key: value for key, value in found.items()}
-        images, labels = named["data"].array(), np.array(named[layout.key], dtype=np.int64)
+        images, labels = named["data"].array(), np.array(named[layout.key])
+        if labels.ndim != 1 or (len(labels) and labels.dtype.kind not in "iu"):
+            raise ValueError("its labels must be a list of whole numbers")
         if images.shape != (len(labels), PIXELS):
             raise ValueError(f"the shape of the data is {images.shape}, with {len(labels)} labels")
     except Exception as error:  # what is no pickle at all raises nearly anything
         said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} is not a batch of CIFAR as it was published: {said}") from error
-    return images, labels
+    return images, labels.astype(np.int64)
 
 
 class _Unpickler(pickle.Unpickler):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import struct
 import zlib
 from collections.abc import Sequence
@@ -84,8 +83,15 @@ class Files:
         return np.stack(found)
 
     def marks(self, indices: np.ndarray) -> list[str]:
-        """The name and the size in bytes."""
-        return [f"{self.names[i]} {os.stat(self.root / self.names[i]).st_size}" for i in indices]
+        """The name and a checksum of the file."""
+        return [f"{self.names[i]} {_checksum(self.root / self.names[i]):08x}" for i in indices]
+
+
+def _checksum(path: Path) -> int:
+    try:
+        return zlib.crc32(path.read_bytes())
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def pixels(path: Path) -> np.ndarray:
@@ -100,4 +106,9 @@ def pixels(path: Path) -> np.ndarray:
     except FileNotFoundError:
         raise
     except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:  # all of these, at broken files
-        raise ValueError(f"{path} cannot be read as an image ({error}): replace it, or leave it out") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    said = getattr(error, "strerror", None) or error
+    return ValueError(f"{path} cannot be read as an image ({said}): replace it, or leave it out")

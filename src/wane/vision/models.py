@@ -6,9 +6,10 @@ image: a network computes other last bits for other numbers of images at once, a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,10 +97,11 @@ class Model:
 
     def _block(self, images: np.ndarray) -> np.ndarray:
         filled = np.concatenate([images, np.repeat(images[-1:], BLOCK - len(images), axis=0)])
-        found = np.asarray(self._features(filled))
+        with _in_words(self.name):
+            found = np.asarray(self._features(filled))
         if found.ndim != 2 or len(found) != BLOCK or found.dtype.kind != "f":
             raise ValueError(
-                f"{self.name} must return features of shape ({BLOCK}, d) for {BLOCK} images, "
+                f"{self.name} must return floats, features of shape ({BLOCK}, d) for {BLOCK} images, "
                 f"got {found.dtype} of shape {found.shape}"
             )
         if not np.isfinite(found).all():
@@ -170,15 +172,37 @@ def load(name: str) -> Model:
         raise ValueError(
             f"no model is called {described(name)}: known are {', '.join(MODELS)}, and yours as module:function"
         )
-    make = getattr(importlib.import_module(module), function, None)
+    make = getattr(_imported(module), function, None)
     if not callable(make):
         raise ValueError(f"the module {module!r} has no function {function!r}")
-    made = make()
+    with _in_words(name):
+        made = make()
     if _is_module(made):
         made = Network(made)
     if not callable(made):
         raise TypeError(f"{name} must return a torch module or a function of images, got {described(made)}")
     return Model(name, made)
+
+
+@contextlib.contextmanager
+def _in_words(name: str) -> Iterator[None]:
+    """An error of a model, whatever it is, as one line that names the model; a missing package says so itself."""
+    try:
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split("\n", 1)[0].split())
+        raise ValueError(f"the model {name} failed: {type(error).__name__}: {said}") from error
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):  # one that it imports
+            raise
+        raise ImportError(f"there is no module {module!r}: put its file where you are, or install it") from error
 
 
 def _is_module(made: Any) -> bool:

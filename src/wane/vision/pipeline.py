@@ -103,14 +103,17 @@ def make(
     """
     if out.suffix != ".npz":
         raise ValueError(f"a stream is written to a file that ends in .npz, got {str(out)!r}")
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder: give the name of a file that ends in .npz")
     settings = settings or Settings()
     train, held = chosen(data, settings.images_per_class, settings.seed)
     rounds = drawn(
         len(data.test.labels), len(kinds()), settings.schedule, settings.rounds, settings.warm_up, settings.seed
     )
+    digest = _digest(data, model)  # before there is a folder: the model may fail
     out.parent.mkdir(parents=True, exist_ok=True)
     parts = Parts(keep or out.with_name(f"{out.name}.parts"))
-    work = Work(model, parts, settings, _digest(data, model))
+    work = Work(model, parts, settings, digest)
     clean = Rounds(np.concatenate([train, held]), *(np.full(len(train) + len(held), k) for k in (0, -1)))
     known = work.features(data.train, clean, started("training images", len(clean.image)))
     seen = work.features(data.test, rounds, started("rounds", len(rounds.image)))

@@ -47,7 +47,11 @@ def _annotated(root: Path, classes: dict[str, int]) -> tuple[list[str], list[int
         raise FileNotFoundError(f"there is no file {path}: a line of it is the name of an image, a tab and its class")
     there = {*os.listdir(root / "val" / "images")} if (root / "val" / "images").is_dir() else set()
     names, labels = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not text in UTF-8: unpack it again") from error
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         name, label, *_ = [*line.split("\t"), ""]
