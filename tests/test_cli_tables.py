@@ -160,7 +160,7 @@ def test_compare_recommends_in_words(tmp_path):
     scores = wane.tables.series(str(tmp_path / "in.csv"), wane.tables.Options())[1]
     from wane.experiments import leaderboard
 
-    want = leaderboard.play("magl", [s.scores for s in scores], 0.1)
+    want = leaderboard.play("magl", [s.scores for s in scores], 0.1, np.ones(1))
     assert all(rows["magl"][key] == want[key] for key in ("coverage", "pinball", "width", "lce_100"))
     assert found["leaderboard"][-1]["method"] == "trivial" != found["method"]
 

@@ -186,3 +186,51 @@ def test_true_and_false_are_no_numbers():
         error = lines.answer(request)["error"]
         assert error["kind"] == "value" and "write 1 or 0" in error["message"]
     assert lines.answer({"op": "label", "id": 0, "y": 1})["ok"]
+
+
+@pytest.mark.parametrize("method", ["simple-ogd", "magl", "sf-ogd"])
+@pytest.mark.parametrize("series", [1, 2])
+def test_compare_judges_what_its_command_does(tmp_path, method, series):
+    rng = np.random.default_rng(0)
+    sizes = (1000.0, 1.0)[:series]  # of the errors: no unit of ours
+    lines = [f"{k},{size * rng.normal()!r},0" for _ in range(600) for k, size in enumerate(sizes)]
+    (tmp_path / "in.csv").write_text("\n".join(["id,y,yhat", *lines]))
+    found = json.loads(called("compare", tmp_path / "in.csv", "--methods", method, "--json").stdout)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert called(*shlex.split(found["command"])[1:]).exit_code == 0
+    rows = np.genfromtxt(tmp_path / "in_intervals.csv", delimiter=",", names=True)
+    mine = [rows[rows["id"] == k][200:] for k in range(series)]  # a third is not judged
+    inside = [((m["lower"] < m["y"]) & (m["y"] < m["upper"])).mean() for m in mine]
+    width = [(m["upper"] - m["lower"]).mean() for m in mine]
+    for name, parts in (("coverage", inside), ("width", width)):
+        assert found["leaderboard"][0][name] == pytest.approx(np.mean(parts), rel=1e-9)
+
+
+def test_a_radius_that_is_infinite_later_is_foreseen():
+    y = np.concatenate([np.full(30, 10.0**k) for k in range(10)])
+    told = comparing.needed("pi-control", [y], 0.1)
+    assert not np.isfinite(wane.trackers.make("pi-control", 0.1).run(y)).all()
+    wane.Panel("pi-control", 0.1, **told).run(np.zeros(300, int), np.zeros(300), y)
+
+
+def test_a_report_that_is_not_written_is_not_told(tmp_path):
+    (tmp_path / "in.csv").write_text("y,yhat\n")
+    said = called("run", tmp_path / "in.csv", "--out", tmp_path / "out.csv", "--report", tmp_path / "page.html").stdout
+    assert "out.csv" in said and "page.html" not in said and not (tmp_path / "page.html").exists()
+
+
+def test_a_report_does_not_replace_its_results(tmp_path):
+    results = tmp_path / "results.csv"
+    results.write_text("y,lower,upper\n1,0,2\n")
+    for out, wanted in ((results, "at once"), (tmp_path / "no" / "page.html", "choose another --out")):
+        assert wanted in str(called("report", results, "--out", out).exception)
+    assert results.read_text().startswith("y,lower")
+    assert called("report", "-").exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["alpha", "warm-up", "score"])
+def test_what_has_an_option_is_not_set(tmp_path, name):
+    (tmp_path / "in.csv").write_text("y,yhat\n1,2\n")
+    done = called("run", tmp_path / "in.csv", "--set", f"{name}=1")
+    assert done.exit_code == 2 and f"--{name}" in done.output

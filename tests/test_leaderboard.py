@@ -123,11 +123,11 @@ def test_what_was_computed_is_found_again(entries, tmp_path, monkeypatch):
 def test_an_interrupted_run_continues(entries, tmp_path, monkeypatch):
     play, done = leaderboard.play, []
 
-    def stop(method, scores, alpha):
+    def stop(method, scores, alpha, early):
         if len(done) == 3:
             raise KeyboardInterrupt
         done.append(method)
-        return play(method, scores, alpha)
+        return play(method, scores, alpha, early)
 
     monkeypatch.setattr(leaderboard, "play", stop)
     with pytest.raises(KeyboardInterrupt):

@@ -30,11 +30,16 @@ def report(
     from wane.report import numbers, read, write
     from wane.report.results import tells_alpha
     from wane.report.words import headline
+    from wane.tables.paths import STANDARD, refuse_same, refuse_unwritable
 
+    if str(results) == STANDARD:
+        raise typer.BadParameter("a report is made from a file, not from standard input", param_hint="RESULTS")
+    path = results.with_suffix(".html") if out is None else out
+    refuse_same({"RESULTS": str(results), "--out": str(path)})
+    refuse_unwritable({"--out": str(path)})
     if alpha is None and not tells_alpha(results, prefix):
         typer.echo("lower and upper do not say how many misses they allow: taken is --alpha 0.1", err=True)
     tracks = read(results, alpha, method, prefix, y=y, y_hat=yhat, id=id, time=time)
-    path = results.with_suffix(".html") if out is None else out
     streams = {track.name for track in tracks}
     named = title or (None if len(streams) == 1 else results.stem)
     write(path, tracks, {"results": results.name}, named, window)

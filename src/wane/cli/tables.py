@@ -18,6 +18,7 @@ from wane.cli.progress_rows import rows_shown
 from wane.cli.words import spoken
 
 TABLE = "A table: .csv, .tsv, .jsonl, .parquet; - is standard input."
+OPTIONS = ("alpha", "delay", "method", "score", "warm_up")  # are not given by --set
 LEAST = ("infinite", "off target", "ns")  # what a narrow terminal does not show
 
 
@@ -107,8 +108,11 @@ def run(
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
     page = None if report is None else str(report)
 
+    written = [out, state]
+
     def reporting(made: Any) -> None:
-        write_report(Path(str(page)), made, file)
+        if write_report(Path(str(page)), made, file):
+            written.append(page)
 
     with rows_shown(quiet=json) as progress, spoken():
         made = tables.play(
@@ -117,7 +121,7 @@ def run(
     if json:
         typer.echo(plain_json.dumps(finite(described(made)), indent=2))
     else:
-        tell(made, out, state, report)
+        tell(made, out, written)
     if made.interrupted:
         raise Interrupted(cut_off(file, out, state, options.skip, made.rows))
 
@@ -151,10 +155,14 @@ def settings(given: Any) -> dict[str, Any]:
         name, mark, value = text.partition("=")
         if not mark or not name.strip():
             raise typer.BadParameter(f"wanted NAME=VALUE, got {text}", param_hint="--set")
+        known = name.strip().replace("-", "_")
+        if known in OPTIONS:
+            option = f"--{known.replace('_', '-')}"
+            raise typer.BadParameter(f"{known} has an option of its own: give {option}", param_hint="--set")
         try:
-            found[name.strip().replace("-", "_")] = plain_json.loads(value)
+            found[known] = plain_json.loads(value)
         except ValueError:
-            found[name.strip().replace("-", "_")] = value
+            found[known] = value
     return found
 
 
@@ -168,20 +176,21 @@ def needed_report() -> Any:
         raise ImportError("this version of wane writes no reports: leave --report out") from None
 
 
-def write_report(path: Path, made: Any, file: str) -> None:
-    """The rows of the run as a report."""
+def write_report(path: Path, made: Any, file: str) -> bool:
+    """The rows of the run as a report; False if there is none to write."""
     module = needed_report()
     from wane.report.runs import tracks as tracks_of
 
     tracks = tracks_of(made, file)
     if not tracks:
         typer.echo("no row has an interval: there is nothing to report", err=True)
-        return
+        return False
     said = {"file": file, "method": made.method, "alpha": list(made.alpha), "score": made.score, "delay": made.delay}
     module.write(path, tracks, {**said, "columns": made.columns.said()}, f"Intervals for {Path(file).name}")
+    return True
 
 
-def tell(made: Any, out: str, state: str | None, report: Path | None) -> None:
+def tell(made: Any, out: str, written: list[str | None]) -> None:
     """What became of the rows; beside a table on standard output it goes to standard error."""
     on_error = out == "-"
     speed = made.rows / made.seconds if made.seconds else 0.0
@@ -202,7 +211,7 @@ def tell(made: Any, out: str, state: str | None, report: Path | None) -> None:
             )
     if made.rows > 10 and made.series >= made.rows:
         typer.echo(f"every row is a series of its own: is {made.columns.id!r} a row number? then --no-id", err=True)
-    files = [str(name) for name in (out, state, report) if name is not None and name != "-"]
+    files = [name for name in written if name is not None and name != "-"]
     if files:
         typer.echo(f"written: {', '.join(files)}", err=on_error)
 

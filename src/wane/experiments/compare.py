@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from wane.panel import Panel
 FAMILIAR = "auto"  # nothing to choose: taken where it is nearly as good as the best
 NEARLY = 1.01  # times the pinball loss of the best
 NEAR = 0.01  # of the target, in coverage; more where there are few rounds
+FAR = 0.15  # from the target: how narrow such a method is says nothing
 WORTH = 0.995  # a narrower one is named if it is narrower by half a percent
 WARM_UP = 20  # labels before the first interval, for a method that has none to give before; more for a small alpha
 ALONE = 200_000  # rounds times methods, below which one process is faster than several
@@ -33,7 +35,7 @@ COLUMNS = {  # head: key, form
 }
 CAPTION = (
     "means over the series; off target: distance of the coverage from 1 - alpha; LCE_100: the same, of the worst 100 "
-    "rounds; pinball, width: divided by the best; ns: of a round"
+    "rounds; pinball: divided by the best; width: by the narrowest within 0.15 of the target; ns: of a round"
 )
 
 
@@ -45,7 +47,7 @@ def judged(
     count: int | None = None,
     started: Callable[[str, int], Callable[[], Any]] = lambda name, ticks: lambda: None,
 ) -> dict[str, Any]:
-    """The methods on these series, by the rules of the leaderboard.
+    """The methods on these series, by the rules of the leaderboard, but in their own unit, as a panel plays them.
 
     Args:
         scores: of each series; those that are too short to be judged are left out.
@@ -68,7 +70,7 @@ def judged(
     taken = long
     if most is not None and len(long) > most:
         taken = [long[i] for i in np.linspace(0, len(long) - 1, most).astype(int)]
-    entry = Entry("table", tuple(taken))
+    entry = Entry("table", tuple(taken), largest(long))
     rounds = sum(map(len, taken))
     tick = started("methods", len(names))
     waiting = [(entry, name, None) for name in names]
@@ -77,6 +79,9 @@ def judged(
         rows[task[1]] = {"stream": entry.name, "method": task[1], **row}
         tick()
     lines = leaderboard.ranked([rows[name] for name in names])
+    narrowest = min((line["width"] for line in serious(lines)), default=0.0)
+    for line in lines:
+        line["width_ratio"] = line["width"] / narrowest if narrowest else line["width_ratio"]
     lines.sort(key=lambda line: (line["method"] in leaderboard.NO_RIVAL, line["pinball_ratio"]))
     advised = advice(lines, alpha, sum(int(line["rounds"] * len(taken)) for line in lines[:1]))
     return {
@@ -90,6 +95,15 @@ def judged(
         "settings": needed(advised["method"], scores, alpha),
         "rules": leaderboard.__doc__,
     }
+
+
+def largest(scores: Sequence[np.ndarray]) -> np.ndarray:
+    """The largest score of the rounds that are not judged, or a little more: what a method can be told.
+
+    >>> largest([np.linspace(0.0, 3.0, 301), np.ones(300)])
+    array([1.])
+    """
+    return np.array([rounded_up(max(float(s[: min(UNSCORED, len(s) // 3)].max()) for s in scores) or 1.0)])
 
 
 def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[str, Any]:
@@ -119,7 +133,7 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[s
     else:
         more = 100.0 * (pick["pinball"] / best["pinball"] - 1.0)
         said += f"and its pinball loss is within {more:.1f} % of the best that come near ({best['method']})."
-    narrower = min(rivals, key=lambda line: line["width"])
+    narrower = min(serious(rivals), key=lambda line: line["width"], default=pick)
     if narrower["width"] < WORTH * pick["width"]:
         less = 100.0 * (1.0 - narrower["width"] / pick["width"])
         but = f"covers {percent(narrower['coverage'])}"
@@ -131,6 +145,11 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[s
     return {"method": pick["method"], "recommendation": said}
 
 
+def serious(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The methods whose coverage is not out of the question."""
+    return [line for line in lines if line["miss_of_target"] <= FAR and line["method"] not in leaderboard.NO_RIVAL]
+
+
 def needed(method: str, scores: Sequence[np.ndarray], alpha: float) -> dict[str, Any]:
     """What a panel must be given so that a method plays all of these series: the least that will do.
 
@@ -140,10 +159,9 @@ def needed(method: str, scores: Sequence[np.ndarray], alpha: float) -> dict[str,
     >>> needed("magl", [np.ones(300)], 0.1), needed("split", [np.ones(300)], 0.1)
     ({}, {'warm_up': 20})
     """
-    early = [s[: min(UNSCORED, len(s) // 3)] for s in scores if len(s) >= LEAST]
-    told: dict[str, Any] = leaderboard.settings(method, np.concatenate(early) if early else np.ones(1))
-    told = {name: rounded_up(value) for name, value in told.items()}
-    if math.isfinite(trackers.make(method, alpha, **told).predict()):
+    long = [s for s in scores if len(s) >= LEAST]
+    told: dict[str, Any] = leaderboard.settings(method, largest(long) if long else np.ones(1))
+    if method == FAMILIAR or all(finite(trackers.make(method, alpha, **told), s) for s in scores):
         return told
     warm_up = max(WARM_UP, math.ceil(2.0 / alpha)) if alpha else WARM_UP
     last = np.full(1, math.nan)  # an outcome that is to come
@@ -154,6 +172,15 @@ def needed(method: str, scores: Sequence[np.ndarray], alpha: float) -> dict[str,
     except UnboundedError:
         return {**told, "warm_up": warm_up, "on_unbounded": "allow"}
     return {**told, "warm_up": warm_up}
+
+
+def finite(tracker: Any, scores: np.ndarray) -> bool:
+    """Whether the radius of every round, and of one to come, is finite."""
+    if not math.isfinite(tracker.predict()):
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", trackers.CoverageWarning)
+        return bool(np.isfinite(tracker.run(scores)).all()) and math.isfinite(tracker.predict())
 
 
 def rounded_up(value: float) -> float:

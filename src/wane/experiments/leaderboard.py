@@ -51,10 +51,15 @@ AVERAGED = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Entry:
-    """A line of the leaderboard: one stream, or several that count as one, such as the series of a panel."""
+    """A line of the leaderboard: one stream, or several that count as one, such as the series of a panel.
+
+    With ``early``, scores of the rounds that are not judged, every series is played as it is and a method is told the
+    largest of these, as one that runs on all of them is; without, by the first two rules.
+    """
 
     name: str
     scores: tuple[np.ndarray, ...]
+    early: np.ndarray | None = None
 
 
 def entry(name: str, streams: Iterable[Stream]) -> Entry:
@@ -67,16 +72,17 @@ def entry(name: str, streams: Iterable[Stream]) -> Entry:
     return Entry(name, found)
 
 
-def judge(method: str, scores: np.ndarray, alpha: float) -> dict[str, float]:
-    """A method on one stream: the measures, by the rules above."""
+def judge(method: str, scores: np.ndarray, alpha: float, early: np.ndarray | None = None) -> dict[str, float]:
+    """A method on one stream: the measures, by the rules above; ``early`` as for ``Entry``."""
     unscored = min(UNSCORED, len(scores) // 3)
-    unit = float(np.median(scores[:UNIT])) or float(scores[:unscored].mean()) or 1.0
+    unit = 1.0 if early is not None else float(np.median(scores[:UNIT])) or float(scores[:unscored].mean()) or 1.0
     scaled = scores / unit
-    tracker = trackers.make(method, alpha, **settings(method, scaled[:unscored]))
+    told = settings(method, scaled[:unscored] if early is None else early)
+    tracker = trackers.make(method, alpha, **told)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", trackers.CoverageWarning)
         played = tracker.run(scaled)
-        seconds = min(timed(method, alpha, scaled, unscored) for _ in range(TRIALS))
+        seconds = min(timed(method, alpha, scaled, told) for _ in range(TRIALS))
     so_far = np.maximum.accumulate(np.concatenate([[0.0], scaled[:-1]]))
     infinite = ~np.isfinite(played)
     radii = np.maximum(np.where(infinite, np.where(played > 0.0, so_far, 0.0), played), 0.0)[unscored:]
@@ -94,9 +100,9 @@ def judge(method: str, scores: np.ndarray, alpha: float) -> dict[str, float]:
     }
 
 
-def timed(method: str, alpha: float, scaled: np.ndarray, unscored: int) -> float:
+def timed(method: str, alpha: float, scaled: np.ndarray, told: dict[str, float]) -> float:
     """Seconds that the whole stream takes."""
-    tracker = trackers.make(method, alpha, **settings(method, scaled[:unscored]))
+    tracker = trackers.make(method, alpha, **told)
     start = time.perf_counter()
     tracker.run(scaled)
     return time.perf_counter() - start
@@ -131,9 +137,9 @@ def mean(parts: Sequence[dict[str, float]]) -> dict[str, float]:
     return {key: float(np.mean([part[key] for part in parts])) for key in parts[0]}
 
 
-def play(method: str, scores: Sequence[np.ndarray], alpha: float) -> dict[str, float]:
+def play(method: str, scores: Sequence[np.ndarray], alpha: float, early: np.ndarray | None = None) -> dict[str, float]:
     """A method on an entry."""
-    parts = [judge(method, one, alpha) for one in scores]
+    parts = [judge(method, one, alpha, early) for one in scores]
     found = mean(parts)
     found["lce_100_worst"] = max(part["lce_100"] for part in parts)
     found["miss_of_target"] = float(np.mean([abs(part["coverage"] - (1.0 - alpha)) for part in parts]))

@@ -62,7 +62,7 @@ def run(
 
 def computed(waiting: Sequence[Any], alpha: float, workers: int | None) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Each task with its row, as they are done."""
-    calls = [((method, entry.scores, alpha), (entry, method, path)) for entry, method, path in waiting]
+    calls = [((method, entry.scores, alpha, entry.early), (entry, method, path)) for entry, method, path in waiting]
     return spread(leaderboard.play, calls, workers, lambda label: f"{label[1]} on {label[0].name}")
 
 
