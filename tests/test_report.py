@@ -382,6 +382,10 @@ def test_the_command(tmp_path):
     assert "not say" in wane("report", plain, stream="stderr") and "not say" not in wane(
         "report", plain, "--alpha", 0.2, stream="stderr"
     )
+    panel = tmp_path / "panel.csv"
+    panel.write_text("ds,shop,y,lower,upper\n1,a,1,0,2\n1,b,1,0,2\n")
+    assert "using y='y', time='ds'" in (said := wane("report", panel, stream="stderr")) and "give it as --id" in said
+    assert "give it as --id" not in wane("report", panel, "--id", "shop", stream="stderr")
     wrong = wane("report", tmp_path / "none.csv", code=1)
     assert wrong.startswith("wane: ") and "none.csv" in wrong and wrong.count("\n") == 1
 

@@ -10,8 +10,7 @@ import typer
 
 from wane.cli.completion import method_names
 from wane.cli.folders import made_folder
-from wane.cli.main import Interrupted
-from wane.cli.progress import shown
+from wane.cli.progress import resumable
 
 LEAST = ("infinite", "rank LCE", "worst LCE", "Winkler", "worst", "rank", "ns")  # not shown where it is narrow
 app = typer.Typer(help="Leaderboards: every method on the same data, nothing tuned.", no_args_is_help=True)
@@ -43,13 +42,10 @@ def streams(
     from wane.experiments import bench
 
     names = trackers.names() if methods == "all" else [name.strip() for name in methods.split(",") if name.strip()]
-    try:
-        with shown(quiet=json) as started:
-            entries = bench.bundled() if streams == "bundled" else bench.folder(Path(streams))
-            made_folder(out)
-            results = bench.run(entries, names, alpha, out, workers, started)
-    except KeyboardInterrupt:  # what was computed is in the folder
-        raise Interrupted("interrupted; run it again to go on") from None
+    with resumable(quiet=json) as started:
+        entries = bench.bundled() if streams == "bundled" else bench.folder(Path(streams))
+        made_folder(out)
+        results = bench.run(entries, names, alpha, out, workers, started)
     if json:
         typer.echo(plain_json.dumps(results, indent=2))
         return
@@ -76,7 +72,8 @@ def lifelong(
     from wane.experiments.lifelong import jobs, tables
     from wane.experiments.lifelong.run import run
 
-    with shown(quiet=json) as started:
+    with resumable(quiet=json) as started:
+        made_folder(out)
         results = run(jobs.quick(seeds) if quick else jobs.full(seeds), out, workers, started)
     if json:
         typer.echo(plain_json.dumps(results, indent=2))

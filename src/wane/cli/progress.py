@@ -7,6 +7,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from wane.cli.console import console, plain
+from wane.cli.main import Interrupted
+
+
+@contextlib.contextmanager
+def resumable(quiet: bool = False) -> Iterator[Callable[[str, int], Callable[[], Any]]]:
+    """Like ``shown``, for work that goes on where Ctrl-C stopped it, and says so."""
+    try:
+        with shown(quiet) as started:
+            yield started
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; run it again to go on") from None
 
 
 @contextlib.contextmanager

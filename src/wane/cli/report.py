@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from wane.cli.tables import teller
+
 
 def report(
     results: Annotated[Path, typer.Argument(help="What wane run wrote: .csv, .parquet, .jsonl.", show_default=False)],
@@ -39,7 +41,7 @@ def report(
     refuse_unwritable({"--out": str(path)})
     if alpha is None and not tells_alpha(results, prefix):
         typer.echo("lower and upper do not say how many misses they allow: taken is --alpha 0.1", err=True)
-    tracks = read(results, alpha, method, prefix, y=y, y_hat=yhat, id=id, time=time)
+    tracks = read(results, alpha, method, prefix, teller(json), y=y, y_hat=yhat, id=id, time=time)
     streams = {track.name for track in tracks}
     named = title or (None if len(streams) == 1 else results.stem)
     write(path, tracks, {"results": results.name}, named, window)

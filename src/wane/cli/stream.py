@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from wane.cli.folders import made_folder
-from wane.cli.main import Interrupted
-from wane.cli.progress import shown
+from wane.cli.progress import resumable
 
 
 class Name(str, enum.Enum):
@@ -62,11 +61,8 @@ def stream(
     made_folder(out.parent)
     if keep is not None:
         made_folder(keep, "--keep")
-    try:
-        with shown(quiet=json) as started:
-            made = pipeline.make(found, network, out, settings, keep, started)
-    except KeyboardInterrupt:  # what was computed is in the folder
-        raise Interrupted("interrupted; run it again to go on") from None
+    with resumable(quiet=json) as started:
+        made = pipeline.make(found, network, out, settings, keep, started)
     if json:
         typer.echo(plain_json.dumps(plain(made, out, model), indent=2))
         return

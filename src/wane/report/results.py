@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ def read(
     alpha: float | None = None,
     method: str = "",
     prefix: str = "",
+    told: Callable[[str], Any] = lambda text: None,
     **named: str | None,
 ) -> list[Track]:
     """The tracks in a CSV, Parquet or JSON-lines file: one for each series, and for each method if it has that column.
@@ -33,6 +34,7 @@ def read(
         alpha: of a file with plain lower and upper, which does not say it; None is 0.1, as for ``wane run``.
         method: what made the intervals, if the file has no column that says so.
         prefix: of the names of lower and upper.
+        told: is given sentences for the user: which columns are used, and what looks wrong.
         named: the column that is ``y``, ``y_hat``, ``id``, ``time`` or ``method``, where the usual names do not fit.
 
     >>> import pathlib, tempfile
@@ -48,6 +50,7 @@ def read(
     with reading(os.fspath(path)) as reader:
         roles = _roles(reader.names, named, path)
         ends = _ends(reader.names, prefix, USUAL if alpha is None else alpha, path)
+        told(f"using {', '.join(f'{role}={name!r}' for role, name in roles.items() if name is not None)}")
         parts = []
         while (chunk := reader.read(MOST)) is not None:
             parts.append(_part(chunk, roles, prefix, ends, method, named.get("time") is not None))
@@ -69,6 +72,8 @@ def read(
     found = [track for track in made if track is not None]
     if not found:
         raise ValueError(f"{path} has no row with an interval: there is nothing to report")
+    if roles["id"] is None and any(t.time is not None and (t.time[1:] == t.time[:-1]).any() for t in found):
+        told("times come more than once in one series: if a column names several series, give it as --id")
     return found
 
 

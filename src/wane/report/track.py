@@ -53,7 +53,7 @@ class Track:
             raise ValueError(f"{self.name}: y must have shape (rounds,) with one round or more, got {y.shape}")
         if np.isinf(y).any():
             raise ValueError(f"{self.name}: y[{int(np.argmax(np.isinf(y)))}] is infinite: NaN is a missing outcome")
-        levels = tuple(share("levels", a) for a in np.atleast_1d(self.levels))
+        levels = tuple(share("levels", a) for a in np.atleast_1d(self.levels).tolist())
         if not levels or len(set(levels)) < len(levels):
             raise ValueError(f"{self.name}: levels must be shares of misses, each once, got {described(self.levels)}")
         shape = (len(y), len(levels))
