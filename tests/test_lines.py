@@ -46,8 +46,8 @@ def state(thing):
 class Process:
     """The command, as the program that starts it sees it."""
 
-    def __init__(self, *arguments, method="magl", **options):
-        command = [sys.executable, "-m", "wane", "serve-lines", "--method", method, *map(str, arguments)]
+    def __init__(self, *arguments, method="magl", before=(), **options):
+        command = [*before, sys.executable, "-m", "wane", "serve-lines", "--method", method, *map(str, arguments)]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         self.child = subprocess.Popen(command, env=ENVIRONMENT, **pipes, **options)
 
@@ -551,12 +551,12 @@ def test_kill_9_at_any_moment_loses_nothing_that_was_answered(tmp_path):
 
 @posix
 def test_a_full_disk_is_told_and_what_was_answered_stays(tmp_path):
-    import resource
-
-    def small():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
-
-    with Process("--journal", tmp_path / "j.wane", preexec_fn=small) as process:
+    pytest.importorskip("resource")
+    small = (
+        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    with Process("--journal", tmp_path / "j.wane", before=(sys.executable, "-c", small)) as process:
         answered = 0
         while (found := process.ask(op="predict", output=1.0))["ok"]:
             answered += 1
