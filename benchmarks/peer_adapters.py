@@ -131,12 +131,15 @@ class River(Stepwise):
 
 
 class Crepes:
-    """``ConformalRegressor`` with online calibration, which takes the labels in the same call as the forecasts."""
+    """``ConformalRegressor`` with online calibration, which takes the labels in the same call as the forecasts.
 
-    def __init__(self, alpha: float) -> None:
-        from crepes import ConformalRegressor
+    With ``system=True`` it is ``ConformalPredictiveSystem``, whose two ends are quantiles of their own.
+    """
 
-        self.level, self.model = 1.0 - alpha, ConformalRegressor()
+    def __init__(self, alpha: float, system: bool = False) -> None:
+        from crepes import ConformalPredictiveSystem, ConformalRegressor
+
+        self.level, self.model = 1.0 - alpha, ConformalPredictiveSystem() if system else ConformalRegressor()
 
     def warm_up(self, y_hat: np.ndarray, y: np.ndarray) -> None:
         self.model.fit(y - y_hat)
@@ -246,6 +249,7 @@ def methods() -> list[Method]:
         Method("river", "jackknife", River),
         Method("river", "jackknife, window", lambda alpha: River(alpha, WINDOW)),
         Method("crepes", "online calibration", Crepes),
+        Method("crepes", "online predictive system", lambda alpha: Crepes(alpha, system=True)),
         Method("online-cp", "ridge of the errors", OnlineCP),
         Method("online-cp", "ridge on the forecast", lambda alpha: OnlineCP(alpha, errors=False)),
         Method("conformalopt", "linear, fixed rate", lambda alpha: ConformalOpt(alpha, "fixed")),
