@@ -492,6 +492,26 @@ def test_injected_hyperparameters_are_the_arguments():
     np.testing.assert_allclose(doubled, 2.0 * single, rtol=1e-5)
 
 
+@pytest.mark.parametrize("wrong", [0.0, -1.0, jnp.nan])
+@pytest.mark.parametrize("make", [ours.adaptive, lambda epsilon: ours.tuned(optax.sgd(0.1), epsilon=epsilon)])
+def test_an_injected_epsilon_that_is_not_positive_spoils_the_round(make, wrong):
+    optimiser, params = make(jnp.asarray(wrong)), jnp.ones(2)
+    state = optimiser.init(params)
+    for count in (1, 2, 3):
+        updates, state = optimiser.update(jnp.ones(2), state, params)
+        assert state.skipped == count and not updates.any() and state.scale == 0.0
+
+
+@pytest.mark.parametrize("make", [ours.adaptive, lambda: ours.tuned(optax.adam(0.1))])
+def test_parameters_and_state_may_be_donated(make):
+    """No two leaves share a buffer, nor does the reference with the parameters."""
+    optimiser, params = make(), jnp.ones(2)
+    state = optimiser.init(params)
+    step = jax.jit(lambda params, state: optimiser.update(jnp.ones(2), state, params), donate_argnums=(0, 1))
+    updates, state = step(params, state)
+    assert not updates.any() and state.reference.tolist() == [1.0, 1.0]
+
+
 def test_groups_are_those_of_multi_transform_and_come_after_a_clip():
     params = {"a": jnp.ones(2), "b": (jnp.ones(1), jnp.zeros(2)), "c": jnp.ones(1)}
     rng = np.random.default_rng(5)

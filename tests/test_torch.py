@@ -321,6 +321,45 @@ def test_a_frozen_parameter_stays(make):
 
 
 @every
+def test_a_frozen_parameter_stays_whatever_gradient_it_still_has(make):
+    params = parameters()
+    optimizer = make(halves(params))
+    play(optimizer, params, range(10))
+    params[1].requires_grad_(False)
+    before = values(params)
+    play(optimizer, params, range(10, 20))
+    assert torch.equal(params[1], before[1]) and not torch.equal(params[0], before[0])
+
+
+def test_a_frozen_parameter_stays_with_a_base_that_moves_the_parameters():
+    params = parameters()
+    optimizer = Tuned(torch.optim.ASGD(params, lr=0.1))
+    play(optimizer, params, range(10))
+    params[1].requires_grad_(False)
+    before = values(params)
+    play(optimizer, params, range(10, 12))
+    assert torch.equal(params[1], before[1]) and not torch.equal(params[0], before[0])
+
+
+@pytest.mark.parametrize("scope", ["global", "group"])
+def test_a_group_that_only_the_base_has_is_refused(scope):
+    params = parameters()
+    optimizer = Tuned(adam(params[:2]), scope=scope)
+    optimizer.base.add_param_group({"params": params[2:]})
+    with pytest.raises(RuntimeError, match="use add_param_group of Tuned"):
+        play(optimizer, params, range(1))
+
+
+def test_an_infinite_step_of_the_base_is_named():
+    p = Parameter(torch.ones(3))
+    optimizer = Tuned(torch.optim.SGD([p], lr=1e38))
+    p.grad = torch.full((3,), 10.0)
+    optimizer.step()
+    with pytest.raises(FloatingPointError, match=r"the direction \(since a step of the base was not finite\)"):
+        optimizer.step()
+
+
+@every
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
 def test_gradients_that_are_not_finite(make, bad):
     params = parameters()
@@ -343,6 +382,23 @@ def test_gradients_that_are_not_finite(make, bad):
         optimizer.nonfinite, optimizer.skipped = "raise", 0
         assert plain(optimizer.state_dict()) == state
     play(optimizer, params, range(10, 12))
+
+
+def test_finite_gradients_with_an_infinite_product_are_refused():
+    """Their product with the direction leaves the type, or its square leaves double precision."""
+    p = Parameter(torch.zeros(100))
+    adaptive = Adaptive([p])
+    play(adaptive, [p], range(20))
+    q = Parameter(torch.zeros(2, dtype=torch.float64))
+    tuned = Tuned(torch.optim.SGD([q], lr=1.0), rule="trac")
+    q.grad = torch.full_like(q, 1e100)
+    tuned.step()
+    p.grad = -3e38 * adaptive.state[p]["direction"].sign()
+    for optimizer, x in ((adaptive, p), (tuned, q)):
+        before, state = values([x]), plain(optimizer.state_dict())
+        with pytest.raises(FloatingPointError, match="too large for its type: nothing was changed"):
+            optimizer.step()
+        assert same([x], before) and plain(optimizer.state_dict()) == state
 
 
 @every
@@ -568,9 +624,9 @@ def test_hooks_of_the_base_see_the_parameters():
     optimizer, seen = Tuned(adam(params)), []
     play(optimizer, params, range(10))
     here = values(params)
-    optimizer.base.register_step_pre_hook(lambda *_: seen.append(values(params)))
+    optimizer.base.register_step_pre_hook(lambda base, *_: seen.append(values(base.param_groups[0]["params"])))
     play(optimizer, params, range(10, 11))
-    assert same(seen[0], here)
+    assert same(seen[0], here) and optimizer.scale > 0.0
 
 
 @every
@@ -584,6 +640,7 @@ def test_memory_is_two_copies(make):
     params = parameters()
     optimizer = make(params)
     play(optimizer, params, range(2))
+    assert all(t.grad is None for state in optimizer.state.values() for t in state.values())  # gradients can be freed
     assert sum(t.numel() for state in optimizer.state.values() for t in state.values()) == 2 * sum(
         p.numel() for p in params
     )
@@ -625,11 +682,13 @@ def test_modules_train_and_nothing_warns():
         assert losses[-1] < 0.5 * losses[0]
 
 
-def test_a_scale_beyond_the_type_stays_finite():
+@pytest.mark.parametrize("count", [3, 20_000])
+def test_a_scale_beyond_the_type_stays_finite(count):
     """Gradients that always agree make the scale grow exponentially; it is capped where float32 would end."""
-    p = Parameter(torch.zeros(3))
+    p = Parameter(torch.zeros(count))
     optimizer = Tuned(torch.optim.SGD([p], lr=1.0), epsilon=1e100)
     for _ in range(50):
-        p.grad = torch.tensor([-1.0, 0.0, 0.0])
+        p.grad = torch.zeros(count)
+        p.grad[0] = -1.0
         optimizer.step()
     assert optimizer.scale > 1e30 and torch.isfinite(p).all() and p[1] == 0.0

@@ -222,6 +222,64 @@ def test_tuned_is_its_definition(base, rule, scope):
         np.testing.assert_allclose(flat(params), theta, rtol=1e-10, atol=1e-12)
 
 
+DECAYS = {
+    "coupled": {"weight_decay": 0.1},
+    "decoupled": {"weight_decay": 0.1, "decoupled_weight_decay": True},
+    "maximised": {"weight_decay": 0.1, "maximize": True},
+}
+
+
+DECAYED = [
+    *((name, decay) for name in ("SGD", "Adam", "AdamW", "NAdam", "RAdam") for decay in ("coupled", "maximised")),
+    *((name, "coupled") for name in ("Adamax", "RMSprop", "Adagrad", "Adadelta", "ASGD")),
+    *((name, "decoupled") for name in ("Adam", "NAdam", "RAdam")),
+]
+
+
+@pytest.mark.parametrize(("name", "decay"), DECAYED)
+def test_weight_decay_is_that_of_the_base(name, decay):
+    """Whoever adds it to the direction, and for a group only."""
+    kind, settings = getattr(torch.optim, name), DECAYS[decay]
+
+    def base(params):
+        first, *rest = params
+        return kind([{"params": [first], **settings}, {"params": rest, **settings, "weight_decay": 0.0}], lr=0.02)
+
+    params = parameters()
+    rounds = list(gradients(40, params))
+    sign = -1.0 if decay == "maximised" else 1.0
+
+    class Sums(Magnitudes):
+        def scale(self, h, factor):
+            return super().scale(sign * h, factor)
+
+    expected = literal(base, params, rounds, [Sums((0.9, 1.0), 1.0)], [[0, 1, 2]], [1.0] * 40)
+    optimizer, largest = Tuned(base(params), (0.9, 1.0)), 0.0
+    for grads, theta in zip(rounds, expected, strict=True):
+        show(params, grads)
+        optimizer.step()
+        largest = max(largest, optimizer.scale)
+        np.testing.assert_allclose(flat(params), theta, rtol=1e-10, atol=1e-12)
+        assert optimizer.param_groups[0]["weight_decay"] == 0.1
+    assert largest > 0.0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])
+def test_steps_that_are_small_beside_the_parameters_are_kept(name, dtype):
+    """Rates of 1e-9 at weights of 1, where neighbours in float32 are 1e-7 apart; the scale makes up for it."""
+    found = []
+    for kind in (torch.float64, dtype):
+        p = Parameter(torch.ones(3, dtype=kind))
+        optimizer = Tuned(getattr(torch.optim, name)([p], lr=1e-9, weight_decay=0.5))
+        for t in range(300):
+            p.grad = (1.0 + 0.5 * torch.cos(torch.arange(3) + t)).to(kind)
+            optimizer.step()
+        found.append(optimizer.state[p]["direction"].double())
+        assert optimizer.scale > 10.0
+    torch.testing.assert_close(*found, rtol=1e-4 if dtype == torch.float32 else 2e-2, atol=0.0)
+
+
 @pytest.mark.parametrize("discounts", DISCOUNTS)
 @pytest.mark.parametrize("rule", RULES)
 def test_tuned_with_other_discounts(rule, discounts):

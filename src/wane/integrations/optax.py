@@ -117,7 +117,7 @@ def adaptive(
         g = _map(index, lambda x, c: x / c, g, jnp.where(largest > 0.0, largest, 1.0))  # no square under- or overflows
         norm, dot = jnp.sqrt(_dot(index, zero, g, g)), _dot(index, zero, g, state.direction)
         size = largest * norm
-        magnitude = arrays.magnitude_step(state.magnitude, _like(epsilon, zero), largest * dot, size, rate)
+        magnitude = arrays.magnitude_step(state.magnitude, _guess(epsilon, zero), largest * dot, size, rate)
         r = arrays.grow(state.magnitude.mantissa, state.magnitude.exponent, rate, size)[2]  # line 8
         memory, q = arrays.norm_step(state.norm, r * size, rate)
         step = 2.0 * q / jnp.where(norm > 0.0, norm, 1.0)  # AdaGrad of diameter 2
@@ -197,7 +197,7 @@ def tuned(
         index, zero = _groups(scope, inner)
         rate = _rate(own if discount is None else discount, zero)[..., None] * jnp.asarray(grid, zero.dtype)
         h = _dot(index, zero, state.delta, g)[..., None]
-        learners = _play(_arrays(zero.dtype), state.learners, _like(epsilon, zero)[..., None], h, rate)
+        learners = _play(_arrays(zero.dtype), state.learners, _guess(epsilon, zero)[..., None], h, rate)
         steps, memory = base.update(g, state.base, inner, **extra)
         delta = jax.tree.map(lambda d, u: d + u.astype(d.dtype), state.delta, steps)
         new = TunedState(state.reference, delta, learners, memory, state.skipped)
@@ -255,6 +255,12 @@ def _fill(nonfinite: str) -> float:
 
 def _like(value: Any, zero: Any) -> Any:
     return jnp.broadcast_to(jnp.asarray(value, zero.dtype), zero.shape)
+
+
+def _guess(epsilon: Any, zero: Any) -> Any:
+    """Epsilon; one that is not positive, which only an array can be here, becomes NaN and spoils the round."""
+    value = _like(epsilon, zero)
+    return jnp.where(value > 0.0, value, jnp.nan)
 
 
 def _rate(discount: Any, zero: Any) -> Any:

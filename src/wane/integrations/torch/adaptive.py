@@ -94,8 +94,9 @@ class Adaptive(Referenced):
         magnitude, norm = (torch.from_numpy(np.stack(rows)) for rows in (self._magnitude, self._norm))
         return {**super()._memory(), "magnitude": magnitude, "norm": norm}
 
-    def _recall(self, memory: dict[str, Any]) -> None:
-        super()._recall(memory)
+    def _recall(self, state_dict: dict[str, Any]) -> None:
+        super()._recall(state_dict)
+        memory = state_dict["wane"]
         self._magnitude = Magnitude(*memory["magnitude"].cpu().numpy().copy())
         self._norm = Norm(*memory["norm"].cpu().numpy().copy())
 

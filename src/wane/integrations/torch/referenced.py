@@ -95,17 +95,23 @@ class Referenced(torch.optim.Optimizer):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a ``state_dict`` of the same class, bit for bit; the settings become those of the state."""
-        memory = state_dict.get("wane")
-        if not isinstance(memory, dict) or memory.get("class") != type(self).__name__:
-            raise ValueError(f"state_dict must be what state_dict() of {type(self).__name__} gave: it has no such part")
-        saved = list(state_dict["state"].values())
-        found, wanted = ([tuple(t.shape) for t in ts] for ts in ([v["reference"] for v in saved], self._params()))
-        if found != wanted:
-            raise ValueError(f"state_dict is of parameters of the shapes {found}, got parameters of {wanted}")
-        super().load_state_dict(state_dict)
-        for p, state in zip(self._params(), saved, strict=True):  # torch would round to the type of the parameter
-            self.state[p] = {k: v.to(p.device, copy=True) for k, v in state.items()}
-        self._recall(memory)
+        taken: list[dict[str, Any]] = []
+
+        def take(_: Any, found: dict[str, Any]) -> None:
+            self._check(found)
+            taken.append(found)
+
+        handle = self.register_load_state_dict_pre_hook(take)  # after all other hooks, which may give another state
+        try:
+            super().load_state_dict(state_dict)
+        finally:
+            handle.remove()
+        for p, state in zip(self._params(), in_order(taken[0]), strict=True):  # torch would round the directions
+            self.state[p] = {
+                "reference": state["reference"].to(p.device, p.dtype, copy=True),
+                "direction": state["direction"].to(p.device, wide_type(p), copy=True),
+            }
+        self._recall(taken[0])
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickles and copies hold; torch leaves out all but the first three."""
@@ -120,15 +126,26 @@ class Referenced(torch.optim.Optimizer):
             if p.dtype not in (*HALVES, *KEPT):
                 raise TypeError(f"parameters must be float64, float32, bfloat16 or float16, got {p.dtype}")
         for p in group["params"]:
-            wide = torch.float32 if p.dtype in HALVES else p.dtype
-            self.state[p] = {"reference": p.detach().clone(), "direction": torch.zeros_like(p.detach(), dtype=wide)}
+            direction = torch.zeros_like(p.detach(), dtype=wide_type(p))
+            self.state[p] = {"reference": p.detach().clone(), "direction": direction}
 
     def _memory(self) -> dict[str, Any]:
         """What ``state_dict`` adds to torch's."""
         return {"class": type(self).__name__, "scope": self.scope, "nonfinite": self.nonfinite, "skipped": self.skipped}
 
-    def _recall(self, memory: dict[str, Any]) -> None:
+    def _check(self, state_dict: dict[str, Any]) -> None:
+        """Refuse a state that is not of this class and these parameters."""
+        memory = state_dict.get("wane")
+        if not isinstance(memory, dict) or memory.get("class") != type(self).__name__:
+            raise ValueError(f"state_dict must be what state_dict() of {type(self).__name__} gave: it has no such part")
+        found = [tuple(state["reference"].shape) for state in in_order(state_dict)]
+        wanted = [tuple(p.shape) for p in self._params()]
+        if found != wanted:
+            raise ValueError(f"state_dict is of parameters of the shapes {found}, got parameters of {wanted}")
+
+    def _recall(self, state_dict: dict[str, Any]) -> None:
         """Take it back."""
+        memory = state_dict["wane"]
         self.scope, self.nonfinite, self.skipped = memory["scope"], memory["nonfinite"], memory["skipped"]
 
     def _params(self) -> list[Tensor]:
@@ -161,7 +178,9 @@ class Referenced(torch.optim.Optimizer):
         if all(map(math.isfinite, values)):
             return False
         wrong = next(p for p, value in zip(moving, values, strict=True) if not math.isfinite(value))
-        what = f"the gradient of a parameter of shape {tuple(wrong.shape)} is not finite, or too large for its type"
+        sound = bool(self.state[wrong]["direction"].isfinite().all())
+        part = "gradient" if sound else "direction (since a step of the base was not finite)"
+        what = f"the {part} of a parameter of shape {tuple(wrong.shape)} is not finite, or too large for its type"
         if self.nonfinite == "raise":
             raise FloatingPointError(
                 f'{what}: nothing was changed; mend the loss, clip gradients, or choose nonfinite="skip"'
@@ -190,6 +209,16 @@ def scope_of(number: int, groups: list[dict[str, Any]]) -> Scope:
                 scope.moving.append(p)
                 scope.signs.append(-1.0 if group.get("maximize") else 1.0)
     return scope
+
+
+def in_order(state_dict: dict[str, Any]) -> list[dict[str, Tensor]]:
+    """The states in the order of the parameters, whatever order they were saved in."""
+    return [state_dict["state"][i] for group in state_dict["param_groups"] for i in group["params"]]
+
+
+def wide_type(p: Tensor) -> torch.dtype:
+    """The type of a parameter's direction."""
+    return torch.float32 if p.dtype in HALVES else p.dtype
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:

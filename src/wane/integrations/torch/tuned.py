@@ -33,7 +33,7 @@ DISCOUNTS = (0.9, 0.99, 0.999, 0.9999, 1.0)
 RULES = {"magnitude": MagnitudeLearner, "trac": TracLearner}
 EPSILONS = {"magnitude": 10.0, "trac": 1e-8}
 LARGEST = 1e150  # of <direction, gradient>: its square is finite
-BLIND = {  # without weight decay, their steps do not depend on where the parameters are
+BLIND = {  # but for weight decay, their steps do not depend on where the parameters are
     *(optim.SGD, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam),
     *(optim.RMSprop, optim.Rprop, optim.Adagrad, optim.Adadelta),
 }
@@ -67,10 +67,11 @@ class Tuned(Referenced):
     it is thawed.
 
     Memory: two copies of the parameters beside those of the base, the reference and the direction. A base whose step
-    does not depend on where the parameters are (SGD, Adam, ... without weight decay) moves the direction itself, which
-    is the fastest. For parameters of the half types the direction, the step and the state of the base are float32. The
-    scales are ordinary floats (float64), learned on the host: a round reads one number for each parameter tensor, all
-    at once.
+    does not depend on where the parameters are, but for weight decay (SGD, Adam, AdamW, ...; without hooks), moves the
+    direction itself: it is the fastest, and no step is too small. Any other moves the parameters, so that what it adds
+    is rounded as they are. For parameters of the half types the direction, the step and the state of the base are
+    float32. The scales are ordinary floats (float64), learned on the host: a round reads one number for each parameter
+    tensor, all at once.
 
     >>> theta = torch.nn.Parameter(torch.tensor([0.0]))
     >>> optimizer = Tuned(torch.optim.Adam([theta], lr=1e-3))
@@ -147,13 +148,6 @@ class Tuned(Referenced):
         """The groups are the base's."""
         super().__setstate__({k: v for k, v in state.items() if k != "param_groups"})
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a ``state_dict``, bit for bit; the settings, and those of the base, become those of the state."""
-        super().load_state_dict(state_dict)
-        halves = [p for p in self._params() if p.dtype in HALVES]
-        with standing_in(self.base, halves, [self.state[p]["direction"] for p in halves]):  # its state is not rounded
-            self.base.load_state_dict(copy.deepcopy(state_dict["base"]))  # torch would share the tensors
-
     def state_dict(self) -> dict[str, Any]:
         """Tensors and plain data, with those of the base."""
         return {**super().state_dict(), "base": self.base.state_dict()}
@@ -161,12 +155,22 @@ class Tuned(Referenced):
     def _memory(self) -> dict[str, Any]:
         learners = [[learner.state_dict() for learner in learners] for learners in self._learners]
         settings = {"rule": self.rule, "discounts": list(self.discounts), "epsilon": self.epsilon}
-        return {**super()._memory(), **settings, "learners": learners}
+        return {**super()._memory(), **settings, "base": type(self.base).__name__, "learners": learners}
 
-    def _recall(self, memory: dict[str, Any]) -> None:
-        super()._recall(memory)
+    def _check(self, state_dict: dict[str, Any]) -> None:
+        super()._check(state_dict)
+        name = state_dict["wane"]["base"]
+        if name != type(self.base).__name__:
+            raise ValueError(f"state_dict is of a Tuned {name}, got a base of the class {type(self.base).__name__}")
+
+    def _recall(self, state_dict: dict[str, Any]) -> None:
+        super()._recall(state_dict)
+        memory = state_dict["wane"]
         self.rule, self.discounts, self.epsilon = memory["rule"], tuple(memory["discounts"]), memory["epsilon"]
         self._learners = [[load(state) for state in learners] for learners in memory["learners"]]
+        halves = [p for p in self._params() if p.dtype in HALVES]
+        with standing_in(self.base, halves, [self.state[p]["direction"] for p in halves]):  # its state is not rounded
+            self.base.load_state_dict(copy.deepcopy(state_dict["base"]))  # torch would share the tensors
 
     def _scales(self) -> list[float]:
         return [sum(learner.predict() for learner in learners) for learners in self._learners]
@@ -179,8 +183,20 @@ class Tuned(Referenced):
     def _admit(self, group: dict[str, Any]) -> None:
         super()._admit(group)
         group.setdefault("discount", 1.0)
+        for p in group["params"]:
+            for name, value in self.base.state.get(p, {}).items():  # what the base has learned, or made, already
+                if isinstance(value, Tensor) and value.dtype == p.dtype in HALVES:
+                    self.base.state[p][name] = value.float()
         if self.scope == "group":
             self._learners.append(self._fresh())
+
+    def _scopes(self) -> list[Scope]:
+        for group in self.param_groups:
+            if "discount" not in group:  # something was done to the base alone
+                if any(p not in self.state for p in group["params"]):
+                    raise RuntimeError("a parameter group was added to the base: use add_param_group of Tuned")
+                group["discount"] = 1.0  # a state was loaded
+        return super()._scopes()
 
     def _round(self, scopes: list[Scope]) -> None:
         moving = [p for scope in scopes for p in scope.moving]
@@ -210,7 +226,8 @@ class Tuned(Referenced):
         params = [p for scope in scopes for p in scope.moving]
         directions = [self.state[p]["direction"] for p in params]
         if blind(self.base):
-            with standing_in(self.base, params, directions):
+            grads = [grad for scope in scopes for grad in self._decay(scope, scales[scope.number])]
+            with standing_in(self.base, params, directions, grads), undecayed(self.base):
                 self.base.step()
             return
         places = [self._wide(p, scales[scope.number]) for scope in scopes for p in scope.moving]
@@ -221,9 +238,32 @@ class Tuned(Referenced):
         finally:
             torch._foreach_add_(directions, places)
 
+    def _decay(self, scope: Scope, scale: float) -> list[Tensor]:
+        """The gradients with the weight decay in them; one that is decoupled from them goes to the directions.
+
+        The base, which would see the directions, is kept from it. Were it given the parameters instead, a step much
+        smaller than they are would be rounded away before the scale can stretch it.
+        """
+        grads = []
+        for group in scope.groups:
+            params = [p for p in group["params"] if p.grad is not None]
+            found = [p.grad for p in params]
+            if params and (decay := group.get("weight_decay")):
+                places = [self._wide(p, scale) for p in params]
+                if group.get("decoupled_weight_decay"):
+                    directions = [self.state[p]["direction"] for p in params]
+                    torch._foreach_add_(directions, places, alpha=-group["lr"] * decay)
+                else:
+                    wide = [grad.to(place.dtype) for grad, place in zip(found, places, strict=True)]
+                    found = torch._foreach_add(wide, places, alpha=-decay if group.get("maximize") else decay)
+            grads += found
+        return grads
+
     def _wide(self, p: Tensor, scale: float) -> Tensor:
         """A parameter; one of a half type, in which small steps would be lost, as it was before it was rounded."""
-        return placed(self.state[p]["reference"], self.state[p]["direction"], scale) if p.dtype in HALVES else p
+        if p.dtype in HALVES:
+            return placed(self.state[p]["reference"], self.state[p]["direction"], scale)
+        return p if p.requires_grad else p.clone()  # a frozen one stays
 
 
 def usable(base: Any) -> Any:
@@ -241,16 +281,34 @@ def usable(base: Any) -> Any:
 
 
 def blind(base: Any) -> bool:
-    """Whether its step surely does not depend on where the parameters are."""
+    """Whether its step, but for a weight decay that is known, surely does not depend on where the parameters are."""
     hooked = base._optimizer_step_pre_hooks or base._optimizer_step_post_hooks
-    return type(base) in BLIND and not hooked and not any(group.get("weight_decay") for group in base.param_groups)
+    decayed = [group for group in base.param_groups if group.get("weight_decay")]
+    known = all(isinstance(group[name], float | int) for group in decayed for name in ("lr", "weight_decay"))
+    return type(base) in BLIND and not hooked and known
 
 
 @contextmanager
-def standing_in(base: Any, params: list[Tensor], places: list[Tensor]) -> Iterator[None]:
+def undecayed(base: Any) -> Iterator[None]:
+    """Let an optimiser step without weight decay for a while."""
+    decays = [(group, group["weight_decay"]) for group in base.param_groups if group.get("weight_decay")]
+    for group, _ in decays:
+        group["weight_decay"] = 0.0
+    try:
+        yield
+    finally:
+        for group, decay in decays:
+            group["weight_decay"] = decay
+
+
+@contextmanager
+def standing_in(
+    base: Any, params: list[Tensor], places: list[Tensor], grads: list[Tensor] | None = None
+) -> Iterator[None]:
     """Let other tensors be the parameters of an optimiser for a while, with their gradients and its state."""
-    for p, place in zip(params, places, strict=True):
-        if place is not p and (grad := p.grad) is not None:
+    given: list[Any] = [p.grad for p in params] if grads is None else grads
+    for p, place, grad in zip(params, places, given, strict=True):
+        if place is not p and grad is not None:
             place.grad = grad if grad.dtype == place.dtype else grad.to(place.dtype)
     exchange(base, params, places)
     try:
