@@ -7,7 +7,8 @@ Differences from the published algorithm:
 
 1. The default learners are Algorithm 1, with its hint and clipping; ``rule="trac"`` has the published rule.
 2. Each learner's scale is clamped at 0, not only their sum; and the direction is kept, not divided out of the
-   parameters. So a scale of 0 is left again: the base goes on to move the direction.
+   parameters. So a scale of 0 is left again: the base goes on to move the direction. (The published division is by
+   S + 1e-8, which damps the direction while S is that small: its scale rises a little earlier or later.)
 3. erfi is exact near 0.
 """
 
