@@ -185,6 +185,37 @@ def test_a_given_reference_is_where_it_starts(make):
 
 
 @every
+def test_who_writes_to_the_parameters_is_warned_once(make):
+    params = parameters()
+    optimizer = make(params)
+    play(optimizer, params, range(3))
+    state, weights = copy.deepcopy(optimizer.state_dict()), values(params)
+    play(optimizer, params, range(3, 6))
+    end = values(params)
+
+    def load():
+        with torch.no_grad():
+            for p, w in zip(params, weights, strict=True):
+                p.copy_(w)
+
+    load()
+    optimizer.load_state_dict(state)
+    play(optimizer, params, range(3, 6))  # weights and state: nothing to warn of
+    assert same(values(params), end)
+    load()
+    with pytest.warns(RuntimeWarning, match="this step overwrites them"):
+        play(optimizer, params, range(6, 7))
+    load()
+    play(optimizer, params, range(7, 8))  # once is enough
+    params = parameters()
+    fresh = make(params)
+    with torch.no_grad():
+        params[-1].add_(1.0)
+    with pytest.warns(RuntimeWarning, match="before the optimiser is made"):
+        play(fresh, params, range(1))
+
+
+@every
 def test_groups_come_in_the_middle(make):
     params = parameters()
     optimizer = make([{"params": params[:2]}])

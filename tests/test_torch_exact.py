@@ -254,7 +254,7 @@ def test_weight_decay_is_that_of_the_base(name, decay):
             return super().scale(sign * h, factor)
 
     expected = literal(base, params, rounds, [Sums((0.9, 1.0), 1.0)], [[0, 1, 2]], [1.0] * 40)
-    optimizer, largest = Tuned(base(params), (0.9, 1.0)), 0.0
+    optimizer, largest = Tuned(base(params), (0.9, 1.0), epsilon=1.0), 0.0
     for grads, theta in zip(rounds, expected, strict=True):
         show(params, grads)
         optimizer.step()

@@ -48,6 +48,8 @@ class Referenced(torch.optim.Optimizer):
     parameters of the half types.
     """
 
+    _warned = False
+
     def __init__(self, params: Any, defaults: dict[str, Any], scope: str, nonfinite: str, reference: Any) -> None:
         """Take over the parameters; with a ``reference``, put them there."""
         self.scope = one_of("scope", scope, SCOPES)
@@ -56,6 +58,7 @@ class Referenced(torch.optim.Optimizer):
         super().__init__(params, defaults)
         if reference is not None:
             self._start_from(list(reference))
+        self._note()
 
     @property
     def reference(self) -> list[Tensor]:
@@ -77,7 +80,11 @@ class Referenced(torch.optim.Optimizer):
         scopes = [scope for scope in self._scopes() if scope.moving]
         with torch.no_grad():
             if scopes:
-                self._round(scopes)
+                self._warn_of_strangers()
+                try:
+                    self._round(scopes)
+                finally:
+                    self._note()
         return loss
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -112,10 +119,32 @@ class Referenced(torch.optim.Optimizer):
                 "direction": state["direction"].to(p.device, wide_type(p), copy=True),
             }
         self._recall(taken[0])
+        self._note()
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickles and copies hold; torch leaves out all but the first three."""
         return {**super().__getstate__(), **{k: getattr(self, k) for k in ("scope", "nonfinite", "skipped")}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy knows its parameters as they are."""
+        super().__setstate__(state)
+        self._note()
+
+    def _note(self) -> None:
+        """Remember how often each parameter had been written to."""
+        self._versions = {p: p._version for p in self._params()}
+
+    def _warn_of_strangers(self) -> None:
+        """Once: somebody else has written to the parameters, which will be lost."""
+        written = (p for p in self._params() if p.requires_grad and self._versions.get(p, p._version) != p._version)
+        if next(written, None) is not None and not self._warned:
+            self._warned = True
+            warnings.warn(
+                "parameters were changed since the last step, or since the optimiser was made: this step overwrites "
+                "them. Load weights before the optimiser is made, load its state as well, or give them as reference=",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
     def _round(self, scopes: list[Scope]) -> None:
         raise NotImplementedError
