@@ -65,7 +65,7 @@ def test_hooks_may_change_what_is_loaded(make):
 @pytest.mark.parametrize("before", TYPES, ids=str)
 def test_a_state_goes_into_parameters_of_another_type(make, before, after):
     params, optimizer = played(make, before)
-    others = [Parameter(p.detach().to(after)) for p in params]
+    others = [Parameter(p.detach().to(after, copy=True)) for p in params]
     other = make(halves(others))
     other.load_state_dict(optimizer.state_dict())
     wide = torch.float64 if after == torch.float64 else torch.float32
