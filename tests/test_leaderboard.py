@@ -179,7 +179,7 @@ def test_a_folder_of_a_leaderboard(entries, tmp_path):
     )
     with pytest.raises(ValueError, match="no stream has 200 rounds"):
         bench.run([short], METHODS, 0.1, tmp_path)
-    with pytest.raises(ValueError, match="no method is called nix"):
+    with pytest.raises(ValueError, match="no method is called 'nix'"):
         bench.run(entries, ["nix"], 0.1, tmp_path)
 
 

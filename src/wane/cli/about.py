@@ -17,8 +17,10 @@ def methods(
 ) -> None:
     """The methods by name: a line each with what can be set, or all about one."""
     found = every()
-    if name is not None and name not in found:
-        raise ValueError(f"no method is called {name!r}: known are {', '.join(found)}")
+    if name is not None:
+        from wane.trackers.registry import refuse_unknown
+
+        refuse_unknown([name])
     if json:
         typer.echo(plain_json.dumps(found if name is None else found[name], indent=2))
         return

@@ -73,7 +73,8 @@ def run(
         typer.Option(help="See wane methods. Default: auto up to 1,000 series, else magl.", autocompletion=method_of),
     ] = None,
     alpha: Annotated[
-        list[float] | None, typer.Option(help="The share that may be missed; several times for several levels.")
+        list[float] | None,
+        typer.Option(min=0.0, max=1.0, help="The share that may be missed; several times for several levels."),
     ] = None,
     score: Annotated[Score | None, typer.Option(help="How wrong a forecast was; absolute.")] = None,
     delay: Annotated[int | None, typer.Option(min=0, help="An outcome is known so many rows later.")] = None,

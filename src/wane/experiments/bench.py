@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from wane import streams, trackers
+from wane import streams
 from wane.checks import share
 from wane.experiments import figures, leaderboard, workers
 from wane.experiments.figures import COLOURS, GREY
@@ -14,6 +14,7 @@ from wane.experiments.leaderboard import Entry
 from wane.experiments.results import Finding, markdown, versions, write_csv, write_json
 from wane.saving import replace_file
 from wane.streams.tables import READERS
+from wane.trackers.registry import refuse_unknown
 
 COLUMNS = {  # head: key, form
     "method": ("method", ""),
@@ -67,11 +68,7 @@ def run(
     """Play, or find again what was played; write leaderboard.{json,csv,md} and pareto.{pdf,svg,png,csv}."""
     share("alpha", alpha)
     figures.needed()
-    unknown = sorted({*methods} - {*trackers.names()})
-    if not methods:
-        raise ValueError(f"no method is given: known are {', '.join(trackers.names())}")
-    if unknown:
-        raise ValueError(f"no method is called {', '.join(unknown)}: known are {', '.join(trackers.names())}")
+    refuse_unknown(methods)
     short = [e.name for e in entries if not e.scores]
     entries = [e for e in entries if e.scores]
     if not entries:

@@ -15,6 +15,7 @@ from wane.conformal import UnboundedError
 from wane.experiments import leaderboard, workers
 from wane.experiments.leaderboard import LEAST, UNSCORED, Entry
 from wane.panel import Panel
+from wane.trackers.registry import refuse_unknown
 
 FAMILIAR = "auto"  # nothing to choose: taken where it is nearly as good as the best
 NEARLY = 1.01  # times the pinball loss of the best
@@ -59,10 +60,7 @@ def judged(
     """
     share("alpha", alpha)
     names = trackers.names() if methods is None else list(methods)
-    if unknown := sorted({*names} - {*trackers.names()}):
-        raise ValueError(f"no method is called {', '.join(unknown)}: known are {', '.join(trackers.names())}")
-    if not names:
-        raise ValueError(f"no method is given: known are {', '.join(trackers.names())}")
+    refuse_unknown(names)
     long = [s for s in scores if len(s) >= LEAST]
     if not long:
         longest = max(map(len, scores), default=0)

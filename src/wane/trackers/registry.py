@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from wane.checks import described
 from wane.trackers.base import Tracker
 
 METHODS: dict[str, Callable[..., Tracker]] = {}
@@ -45,6 +45,25 @@ def names() -> list[str]:
     return sorted(METHODS)
 
 
+def refuse_unknown(given: Iterable[Any]) -> None:
+    """An error unless there is a name, and each is that of a method.
+
+    >>> refuse_unknown(["magl", "mgal-d"])
+    Traceback (most recent call last):
+    ...
+    ValueError: no method is called 'mgal-d', did you mean 'magl-d'? Known are aci, agaci, ...
+    """
+    wanted = list(given)
+    known = ", ".join(names())
+    if not wanted:
+        raise ValueError(f"no method is given: known are {known}")
+    for name in wanted:
+        if name not in METHODS:
+            near = difflib.get_close_matches(str(name), METHODS, 1)
+            hint = f", did you mean {near[0]!r}? Known" if near else ": known"
+            raise ValueError(f"no method is called {name!r}{hint} are {known}")
+
+
 def make(name: str, alpha: float | None = None, *, coverage: float | None = None, **hyperparameters: Any) -> Tracker:
     """A tracker by name.
 
@@ -57,8 +76,7 @@ def make(name: str, alpha: float | None = None, *, coverage: float | None = None
     >>> make("magl-d", coverage=0.9).alpha
     0.1
     """
-    if name not in METHODS:
-        raise ValueError(f"no method is called {described(name)}: known are {', '.join(names())}")
+    refuse_unknown([name])
     if (alpha is None) == (coverage is None):
         raise TypeError("give alpha, the share of misses, or coverage = 1 - alpha, and not both")
     if alpha is None:
