@@ -26,7 +26,7 @@ lint: $(VENV)/ready
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 
-bench: build
+bench: $(VENV)/ready build
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/trackers.py
 	$(BIN)/python benchmarks/conformal.py
@@ -47,11 +47,16 @@ dist: $(VENV)/ready
 # Compiled lives in the environment, never in src/: nothing can shadow a .py that was edited.
 # Other settings, or other files than last time, start from nothing; an edit recompiles what depends on it.
 FILES := build/files-$(shell find src -name '*.py' -o -name '*.pxd' | LC_ALL=C sort | cksum | cut -d' ' -f1)
-build: $(VENV)/ready $(FILES)
+build: $(VENV)/basic $(FILES)
 	WANE_REQUIRE_COMPILED=$(HAVE_CC) $(BIN)/pip install -q --no-deps --no-build-isolation .
 
-$(VENV)/ready: pyproject.toml
+# What the demo needs; the tests need torch and jax too, which are large.
+$(VENV)/basic: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check -e .[cli,plot,data] "cython>=3.1" "setuptools>=77"
+	touch $@
+
+$(VENV)/ready: $(VENV)/basic
 	$(BIN)/pip install -q --disable-pip-version-check -e .[dev]
 	touch $@
 
