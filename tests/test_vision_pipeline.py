@@ -398,7 +398,11 @@ def test_ctrl_c_and_again(here, root, tmp_path):
     arguments = (*arguments, "--warm-up", 50, "--batch", 16)
     (tmp_path / "mine_of_ctrl_c.py").write_text(MINE.format(pause=0.1))
     words = [sys.executable, "-m", "wane", *map(str, arguments), "--out", "stopped.npz"]
-    process = subprocess.Popen(words, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child of a background job would ignore it
+    try:
+        process = subprocess.Popen(words, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGINT, before)
     parts, end = tmp_path / "stopped.npz.parts", time.monotonic() + 60.0
     while not (parts.is_dir() and len([*parts.iterdir()]) > 5) and time.monotonic() < end:
         time.sleep(0.02)
