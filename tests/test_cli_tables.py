@@ -139,8 +139,8 @@ def test_ctrl_c_keeps_the_finished_chunks_and_says_how_to_go_on(tmp_path):
     while process.poll() is None and not any(p.stat().st_size for p in tmp_path.glob(".out.csv.*.tmp")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    _, said = process.communicate(timeout=60)
+    process.wait(60)  # its input has not ended
+    _, said = process.communicate()
     rows = wane.load(state).rows
     assert process.returncode == 130 and 0 < rows < 1500
     assert f"the first {rows:,} rows; the others: wane run - --skip {rows} ..." in said.decode()

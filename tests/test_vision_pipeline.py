@@ -341,11 +341,14 @@ def test_cifar_from_end_to_end(model, tmp_path):
 # The command; where a process of its own is of no importance, in this one, which is faster.
 
 MINE = """
-import time
+import itertools, time
 import numpy as np
 
+calls = itertools.count(1)
+
 def features(x):
-    time.sleep({pause})
+    if next(calls) > {calls}:
+        time.sleep(600)
     edges = np.abs(np.diff(x.astype(float), axis=1))
     return np.concatenate([each.mean(axis=(1, 2)) for each in (x, edges, edges**2)], axis=1)
 
@@ -377,7 +380,7 @@ def here(monkeypatch, tmp_path, capsys):
 
 
 def test_the_command_from_images_to_table_1(here, root, tmp_path):
-    (tmp_path / "mine_of_table_1.py").write_text(MINE.format(pause=0.0))
+    (tmp_path / "mine_of_table_1.py").write_text(MINE.format(calls=1e9))
     arguments = ("stream", "tinyimagenet", "--root", root, "--out", "made.npz", "--model", "mine_of_table_1:made")
     small = ("--rounds", 600, "--warm-up", 50)
     said = here(*arguments, *small)
@@ -394,9 +397,10 @@ def test_the_command_from_images_to_table_1(here, root, tmp_path):
 
 
 def test_ctrl_c_and_again(here, root, tmp_path):
+    """The network stops at its tenth batch, and waits there for the signal."""
     arguments = ("stream", "tinyimagenet", "--root", root, "--model", "mine_of_ctrl_c:made", "--rounds", 550)
     arguments = (*arguments, "--warm-up", 50, "--batch", 16)
-    (tmp_path / "mine_of_ctrl_c.py").write_text(MINE.format(pause=0.1))
+    (tmp_path / "mine_of_ctrl_c.py").write_text(MINE.format(calls=9))
     words = [sys.executable, "-m", "wane", *map(str, arguments), "--out", "stopped.npz"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child of a background job would ignore it
     try:
@@ -404,13 +408,13 @@ def test_ctrl_c_and_again(here, root, tmp_path):
     finally:
         signal.signal(signal.SIGINT, before)
     parts, end = tmp_path / "stopped.npz.parts", time.monotonic() + 60.0
-    while not (parts.is_dir() and len([*parts.iterdir()]) > 5) and time.monotonic() < end:
+    while len(there := [*parts.glob("*.npy")]) <= 5 and process.poll() is None and time.monotonic() < end:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "run it again to go on" in said
-    assert not (tmp_path / "stopped.npz").exists() and len([*parts.iterdir()]) > 5
-    (tmp_path / "mine_of_ctrl_c.py").write_text(MINE.format(pause=0.0))
+    assert not (tmp_path / "stopped.npz").exists() and set(there) <= {*parts.iterdir()} and len(there) > 5
+    (tmp_path / "mine_of_ctrl_c.py").write_text(MINE.format(calls=1e9))
     told = json.loads(here(*arguments, "--out", "stopped.npz", "--json"))
     assert told["images"]["found"] >= 5 * 16 and not parts.exists()
     here(*arguments, "--out", "whole.npz")
@@ -424,7 +428,7 @@ def test_the_command_says_what_is_wrong(here, root, tmp_path):
     assert "no_such" in here(*arguments, "--model", "no_such:made", code=1)
     assert "mnist" in here("stream", "mnist", *arguments[2:], code=2)
     assert not [*tmp_path.iterdir()]
-    (tmp_path / "mine_of_errors.py").write_text(MINE.format(pause=0.0))
+    (tmp_path / "mine_of_errors.py").write_text(MINE.format(calls=1e9))
     (tmp_path / "file").touch()
     for wrong, option in ((("--out", "file/made.npz"), "--out"), (("--keep", "file"), "--keep")):
         said = here(*arguments, "--model", "mine_of_errors:made", *wrong, code=1)
