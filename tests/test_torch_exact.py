@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 import torch
 from torch.nn import Parameter
 
-from wane.integrations.torch import Adaptive, Tuned
+from wane.integrations.torch import Adaptive, Tuned, tuned
 from wane.learners import AdaptiveLearner, MagnitudeLearner
 
 SHAPES = [(3, 2), (4,), ()]
@@ -264,20 +264,54 @@ def test_weight_decay_is_that_of_the_base(name, decay):
     assert largest > 0.0
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])
-def test_steps_that_are_small_beside_the_parameters_are_kept(name, dtype):
-    """Rates of 1e-9 at weights of 1, where neighbours in float32 are 1e-7 apart; the scale makes up for it."""
+class Old(torch.optim.SGD):
+    """AdamW as torch before 2.7 has it: its decay is decoupled, and no entry of its groups says so."""
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.mul_(1.0 - group["lr"] * group["weight_decay"]).sub_(p.grad.sign(), alpha=group["lr"])
+
+
+class OldAsAnyOther(Old):
+    """It is given the parameters."""
+
+
+def test_the_decay_of_an_old_adamw_is_decoupled(monkeypatch):
+    monkeypatch.setattr(torch.optim, "AdamW", Old)
+    monkeypatch.setattr(tuned, "BLIND", {Old})
     found = []
-    for kind in (torch.float64, dtype):
-        p = Parameter(torch.ones(3, dtype=kind))
-        optimizer = Tuned(getattr(torch.optim, name)([p], lr=1e-9, weight_decay=0.5))
-        for t in range(300):
-            p.grad = (1.0 + 0.5 * torch.cos(torch.arange(3) + t)).to(kind)
+    for kind in (Old, OldAsAnyOther):
+        params = parameters()
+        optimizer = Tuned(kind(params, lr=0.1, weight_decay=0.2))
+        for grads in gradients(40, params):
+            show(params, grads)
             optimizer.step()
-        found.append(optimizer.state[p]["direction"].double())
-        assert optimizer.scale > 10.0
-    torch.testing.assert_close(*found, rtol=1e-4 if dtype == torch.float32 else 2e-2, atol=0.0)
+        found.append(flat([optimizer.state[p]["direction"] for p in params]))
+    np.testing.assert_allclose(*found, rtol=1e-10)
+
+
+class Own(torch.optim.SGD):
+    """SGD as the optimiser of somebody else, of which nothing is known: it is given the parameters."""
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_while_a_base_pauses_the_direction_does_not_drift(dtype):
+    """It is far smaller than the parameters, whose rounding must not get into it."""
+    params = parameters(dtype=dtype)
+    optimizer = Tuned(Own(params, lr=1e-3))
+    for grads in gradients(50, params):
+        show(params, grads)
+        optimizer.step()
+    directions = [optimizer.state[p]["direction"].clone() for p in params]
+    optimizer.param_groups[0]["lr"] = 0.0
+    before = flat(params)
+    for grads in gradients(50, params, seed=2):
+        show(params, grads)
+        optimizer.step()
+    assert not np.array_equal(flat(params), before)  # the scale moves them
+    assert all(torch.equal(optimizer.state[p]["direction"], d) for p, d in zip(params, directions, strict=True))
 
 
 @pytest.mark.parametrize("discounts", DISCOUNTS)

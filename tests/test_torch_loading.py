@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("torch")
 import torch
-from test_torch import OPTIMISERS, adam, every, halves, parameters, plain, play, same
 from torch.nn import Parameter
+from torch_cases import OPTIMISERS, adam, every, halves, parameters, plain, play, same
 
 from wane.integrations.torch import Tuned
 
@@ -105,8 +105,39 @@ def test_a_base_may_have_played_before(kind, dtype):
     assert same(params, others) and optimizer.scale > 0.0
 
 
-def test_the_state_of_a_plain_base_may_be_loaded_into_the_base():
-    params = parameters()
+class Rounded(torch.optim.SGD):
+    """Momentum in half precision, and a count of the rounds in whole numbers."""
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                momentum = state.get("momentum", torch.zeros_like(p)).to(p.dtype).mul(0.9).add(p.grad)
+                state["momentum"] = momentum.to(torch.bfloat16)
+                state["rounds"] = state.get("rounds", torch.zeros((), dtype=torch.int64)) + 1
+                p.sub_(state["momentum"], alpha=group["lr"])
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("kind", [torch.optim.NAdam, Rounded, torch.optim.ASGD, torch.optim.Adafactor])
+def test_the_state_of_the_base_keeps_its_types(kind, dtype):
+    """Torch would give all of it the type of the parameters: NAdam goes on with other bits in double precision."""
+    params = parameters(dtype, [(4, 3), (4,), (2, 4)])
+    optimizer = Tuned(kind(params, lr=0.01))
+    play(optimizer, params, range(20))
+    others = [Parameter(p.detach().clone()) for p in params]
+    other = Tuned(kind(others, lr=0.01))
+    other.load_state_dict(optimizer.state_dict())
+    assert plain(other.state_dict()) == plain(optimizer.state_dict())
+    play(optimizer, params, range(20, 60))
+    play(other, others, range(20, 60))
+    assert same(params, others) and optimizer.scale > 0.0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_state_of_a_plain_base_may_be_loaded_into_the_base(dtype):
+    params = parameters(dtype)
     plain_base = adam(params)
     play(plain_base, params, range(5))
     file = io.BytesIO()

@@ -33,7 +33,8 @@ class Adaptive(Referenced):
 
     Args:
         params: parameters, or groups of them.
-        epsilon: a guess of the distance from the reference to the answer, not a rate: a wrong guess costs a logarithm.
+        epsilon: a guess of the distance from the reference to the answer, not a rate. Too small costs a logarithm, too
+            large costs in proportion.
         discount: how fast the past is forgotten: 1 never, 0.99 within a hundred rounds. Both are entries of the
             parameter groups; the discount may be changed at any time, and 0 restarts.
         scope: "global" plays one learner in the space of all parameters, so epsilon and discount must be the same in
@@ -41,7 +42,8 @@ class Adaptive(Referenced):
         reference: :math:`\theta_0` as tensors in the order of the parameters, which are put there; by default their
             values of now.
         nonfinite: "raise" a ``FloatingPointError`` where gradients are not finite, or "skip" the round, which is
-            counted in ``skipped`` and warned about once; either way nothing changes.
+            counted in ``skipped`` and warned about once; either way nothing changes. Parameters that are no longer
+            finite raise in any case: no round could mend them.
 
     A parameter without a gradient counts as one with the gradient 0: it moves with the magnitude. One with
     ``requires_grad=False`` is left where it is, until it is thawed.
@@ -152,10 +154,10 @@ class Adaptive(Referenced):
             torch._foreach_mul_([self.state[p]["direction"] for p in scope.params], shrink)
         for sign in set(scope.signs):
             params = [p for p, s in zip(scope.moving, scope.signs, strict=True) if s == sign]
-            directions, grads = [self.state[p]["direction"] for p in params], [p.grad for p in params]
-            if rate > LARGEST:  # tiny gradients, for which float32 may have no such rate
-                grads = torch._foreach_mul(grads, LARGEST)
-            torch._foreach_add_(directions, grads, alpha=-sign * (rate / LARGEST if rate > LARGEST else rate))
+            directions, grads, left = [self.state[p]["direction"] for p in params], [p.grad for p in params], rate
+            while left > LARGEST:  # tiny gradients, for which float32 may have no such rate
+                grads, left = torch._foreach_mul(grads, LARGEST), left / LARGEST
+            torch._foreach_add_(directions, grads, alpha=-sign * left)
 
 
 def positive_entry(value: Any, name: str) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -55,10 +56,10 @@ class Referenced(torch.optim.Optimizer):
         self.scope = one_of("scope", scope, SCOPES)
         self.nonfinite = one_of("nonfinite", nonfinite, CHOICES)
         self.skipped = 0
+        self._versions: dict[Tensor, int] = {}
         super().__init__(params, defaults)
         if reference is not None:
             self._start_from(list(reference))
-        self._note()
 
     @property
     def reference(self) -> list[Tensor]:
@@ -80,25 +81,30 @@ class Referenced(torch.optim.Optimizer):
         scopes = [scope for scope in self._scopes() if scope.moving]
         with torch.no_grad():
             if scopes:
-                self._warn_of_strangers()
+                written = [p for scope in scopes for p in scope.params if p.requires_grad]
+                self._warn_of_strangers(written)
                 try:
                     self._round(scopes)
                 finally:
-                    self._note()
+                    self._note(written)
         return loss
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters; their values of now are their references."""
         super().add_param_group(param_group)
-        try:
-            self._admit(self.param_groups[-1])
-        except (TypeError, ValueError):
-            self.param_groups.pop()
-            raise
+        self._admit_last()
 
     def state_dict(self) -> dict[str, Any]:
         """Tensors and plain data, which ``torch.load(..., weights_only=True)`` reads."""
-        return {**super().state_dict(), "wane": self._memory()}
+
+        def complete(_: Any, found: dict[str, Any]) -> dict[str, Any]:
+            return {**found, **self._parts()}
+
+        handle = self.register_state_dict_post_hook(complete, prepend=True)  # the hooks of others see all of it
+        try:
+            return super().state_dict()
+        finally:
+            handle.remove()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a ``state_dict`` of the same class, bit for bit; the settings become those of the state."""
@@ -108,18 +114,15 @@ class Referenced(torch.optim.Optimizer):
             self._check(found)
             taken.append(found)
 
-        handle = self.register_load_state_dict_pre_hook(take)  # after all other hooks, which may give another state
+        handles = [  # between the hooks of others: those before may give another state, those after see what came of it
+            self.register_load_state_dict_pre_hook(take),
+            self.register_load_state_dict_post_hook(lambda _: self._recall(taken[0]), prepend=True),
+        ]
         try:
             super().load_state_dict(state_dict)
         finally:
-            handle.remove()
-        for p, state in zip(self._params(), in_order(taken[0]), strict=True):  # torch would round the directions
-            self.state[p] = {
-                "reference": state["reference"].to(p.device, p.dtype, copy=True),
-                "direction": state["direction"].to(p.device, wide_type(p), copy=True),
-            }
-        self._recall(taken[0])
-        self._note()
+            for handle in handles:
+                handle.remove()
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickles and copies hold; torch leaves out all but the first three."""
@@ -128,26 +131,32 @@ class Referenced(torch.optim.Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy knows its parameters as they are."""
         super().__setstate__(state)
-        self._note()
+        self._versions = {}
+        self._note(self._params())
 
-    def _note(self) -> None:
-        """Remember how often each parameter had been written to."""
-        self._versions = {p: p._version for p in self._params()}
+    def _note(self, params: Iterable[Tensor]) -> None:
+        """Remember how often parameters had been written to."""
+        self._versions.update((p, p._version) for p in params)
 
-    def _warn_of_strangers(self) -> None:
-        """Once: somebody else has written to the parameters, which will be lost."""
-        written = (p for p in self._params() if p.requires_grad and self._versions.get(p, p._version) != p._version)
-        if next(written, None) is not None and not self._warned:
+    def _warn_of_strangers(self, params: list[Tensor]) -> None:
+        """Once: somebody else has written to parameters that will now be overwritten."""
+        if not self._warned and any(self._versions[p] != p._version for p in params):
             self._warned = True
-            warnings.warn(
+            warn(
                 "parameters were changed since the last step, or since the optimiser was made: this step overwrites "
-                "them. Load weights before the optimiser is made, load its state as well, or give them as reference=",
-                RuntimeWarning,
-                stacklevel=4,
+                "them. Load weights before the optimiser is made, load its state as well, or give them as reference="
             )
 
     def _round(self, scopes: list[Scope]) -> None:
         raise NotImplementedError
+
+    def _admit_last(self) -> None:
+        """Admit the group that was added, or take it away again."""
+        try:
+            self._admit(self.param_groups[-1])
+        except (TypeError, ValueError):
+            self.param_groups.pop()
+            raise
 
     def _admit(self, group: dict[str, Any]) -> None:
         """Give each parameter of a new group its reference and its direction."""
@@ -157,9 +166,14 @@ class Referenced(torch.optim.Optimizer):
         for p in group["params"]:
             direction = torch.zeros_like(p.detach(), dtype=wide_type(p))
             self.state[p] = {"reference": p.detach().clone(), "direction": direction}
+        self._note(group["params"])
+
+    def _parts(self) -> dict[str, Any]:
+        """What ``state_dict`` adds to torch's."""
+        return {"wane": self._memory()}
 
     def _memory(self) -> dict[str, Any]:
-        """What ``state_dict`` adds to torch's."""
+        """Settings and counts, and what a subclass has learned."""
         return {"class": type(self).__name__, "scope": self.scope, "nonfinite": self.nonfinite, "skipped": self.skipped}
 
     def _check(self, state_dict: dict[str, Any]) -> None:
@@ -173,7 +187,12 @@ class Referenced(torch.optim.Optimizer):
             raise ValueError(f"state_dict is of parameters of the shapes {found}, got parameters of {wanted}")
 
     def _recall(self, state_dict: dict[str, Any]) -> None:
-        """Take it back."""
+        """Take it back; torch, which has loaded the rest, has rounded the directions."""
+        for p, state in zip(self._params(), in_order(state_dict), strict=True):
+            self.state[p] = {
+                "reference": state["reference"].to(p.device, p.dtype, copy=True),
+                "direction": state["direction"].to(p.device, wide_type(p), copy=True),
+            }
         memory = state_dict["wane"]
         self.scope, self.nonfinite, self.skipped = memory["scope"], memory["nonfinite"], memory["skipped"]
 
@@ -191,6 +210,7 @@ class Referenced(torch.optim.Optimizer):
         for p, r in zip(params, reference, strict=True):
             p.copy_(r)
             self.state[p]["reference"].copy_(r)
+        self._note(params)
 
     def _scopes(self) -> list[Scope]:
         """All scopes, in order."""
@@ -207,21 +227,24 @@ class Referenced(torch.optim.Optimizer):
         if all(map(math.isfinite, values)):
             return False
         wrong = next(p for p, value in zip(moving, values, strict=True) if not math.isfinite(value))
-        sound = bool(self.state[wrong]["direction"].isfinite().all())
-        part = "gradient" if sound else "direction (since a step of the base was not finite)"
-        what = f"the {part} of a parameter of shape {tuple(wrong.shape)} is not finite, or too large for its type"
+        if (lost := next(filter(self._lost, self._params()), None)) is not None:
+            raise FloatingPointError(
+                f"a parameter of shape {tuple(lost.shape)} is no longer finite, since a step of the base or the scale "
+                "was too large: no round can mend that; load a saved state, and lower the base's rate or epsilon"
+            )
+        what = f"the gradient of a parameter of shape {tuple(wrong.shape)} is not finite, or too large for its type"
         if self.nonfinite == "raise":
             raise FloatingPointError(
                 f'{what}: nothing was changed; mend the loss, clip gradients, or choose nonfinite="skip"'
             )
         if self.skipped == 0:
-            warnings.warn(
-                f"{what}: this round was skipped, as all such rounds will be; .skipped counts them",
-                RuntimeWarning,
-                stacklevel=6,
-            )
+            warn(f"{what}: this round was skipped, as all such rounds will be; .skipped counts them")
         self.skipped += 1
         return True
+
+    def _lost(self, p: Tensor) -> bool:
+        """Whether a parameter that moves has left the range of its type, for good."""
+        return p.requires_grad and bool((self.state[p]["reference"].isfinite() & ~p.isfinite()).any())
 
 
 def scope_of(number: int, groups: list[dict[str, Any]]) -> Scope:
@@ -255,3 +278,11 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
+
+
+def warn(text: str) -> None:
+    """Warn at the line that called ``step``, whatever torch has wrapped around it."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("torch.", "wane.")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, RuntimeWarning, stacklevel=level)

@@ -24,8 +24,8 @@ from typing import Any
 import torch
 from torch import Tensor, optim
 
-from wane.checks import discount_factor, positive
-from wane.integrations.torch.referenced import Referenced, Scope, one_of
+from wane.checks import described, discount_factor, positive
+from wane.integrations.torch.referenced import Referenced, Scope, in_order, one_of
 from wane.integrations.torch.special import HALVES
 from wane.integrations.torch.tensors import inner, placed, read
 from wane.learners import Learner, MagnitudeLearner, TracLearner, load
@@ -33,7 +33,7 @@ from wane.learners import Learner, MagnitudeLearner, TracLearner, load
 DISCOUNTS = (0.9, 0.99, 0.999, 0.9999, 1.0)
 RULES = {"magnitude": MagnitudeLearner, "trac": TracLearner}
 EPSILONS = {"magnitude": 10.0, "trac": 1e-8}
-LARGEST = 1e150  # of <direction, gradient>: its square is finite
+LARGEST_PRODUCT = 1e150  # of direction and gradient: its square is finite
 BLIND = {  # but for weight decay, their steps do not depend on where the parameters are
     *(optim.SGD, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam),
     *(optim.RMSprop, optim.Rprop, optim.Adagrad, optim.Adadelta),
@@ -52,15 +52,16 @@ class Tuned(Referenced):
         base: the optimiser, with its parameters. Use ``Tuned`` in its place: ``step``, ``zero_grad``, ``state_dict``.
             Both have the same ``param_groups``, so a learning-rate scheduler may be given either.
         discounts: one learner each; 1 never forgets, 0.9 forgets within ten rounds.
-        epsilon: a guess of the scale, not a rate: a wrong guess costs a logarithm. By default 10 for "magnitude" and
-            1e-8 for "trac".
+        epsilon: a guess of the scale, not a rate. Too small costs a logarithm, too large costs in proportion: where
+            the base's rate may be too large, guess low. By default 10 for "magnitude" and 1e-8 for "trac".
         scope: "global" has one scale for all parameters, "group" one for each parameter group.
         rule: "magnitude" is Algorithm 1, which has ``epsilon`` shared among the discounts; "trac" is the published
             rule, which has ``epsilon`` for each.
         reference: :math:`\theta_0` as tensors in the order of the parameters, which are put there; by default their
             values of now.
         nonfinite: "raise" a ``FloatingPointError`` where gradients are not finite, or "skip" the round, which is
-            counted in ``skipped`` and warned about once; either way nothing changes.
+            counted in ``skipped`` and warned about once; either way nothing changes. Parameters that are no longer
+            finite raise in any case: no round could mend them.
 
     A parameter group's entry "discount" (1 at first) multiplies all discounts of the coming rounds; 0 restarts. With
     scope "global" it must be the same in all groups. A parameter without a gradient counts as one with the gradient 0:
@@ -70,9 +71,9 @@ class Tuned(Referenced):
     Memory: two copies of the parameters beside those of the base, the reference and the direction. A base whose step
     does not depend on where the parameters are, but for weight decay (SGD, Adam, AdamW, ...; without hooks), moves the
     direction itself: it is the fastest, and no step is too small. Any other moves the parameters, so that what it adds
-    is rounded as they are. For parameters of the half types the direction, the step and the state of the base are
-    float32. The scales are ordinary floats (float64), learned on the host: a round reads one number for each parameter
-    tensor, all at once.
+    is rounded as they are, and needs a third copy while it steps. For parameters of the half types the direction, the
+    step and the state of the base are float32. The scales are ordinary floats (float64), learned on the host: a round
+    reads one number for each parameter tensor, all at once.
 
     >>> theta = torch.nn.Parameter(torch.tensor([0.0]))
     >>> optimizer = Tuned(torch.optim.Adam([theta], lr=1e-3))
@@ -98,6 +99,8 @@ class Tuned(Referenced):
         """Nothing is learned yet: the scale is 0."""
         self.base = usable(base)
         self.rule = one_of("rule", rule, tuple(RULES))
+        if not isinstance(discounts, Iterable):
+            raise TypeError(f"discounts must hold one for each learner, such as (0.9, 1.0), got {described(discounts)}")
         self.discounts = tuple(discount_factor(d, f"discounts[{k}]") for k, d in enumerate(discounts))
         if not self.discounts:
             raise ValueError("discounts must hold at least one discount, got none")
@@ -126,11 +129,7 @@ class Tuned(Referenced):
             self._admit(param_group)
             return
         self.base.add_param_group(param_group)
-        try:
-            self._admit(param_group)
-        except (TypeError, ValueError):
-            self.base.param_groups.pop()
-            raise
+        self._admit_last()
 
     def __repr__(self) -> str:
         """The settings and the base."""
@@ -149,9 +148,8 @@ class Tuned(Referenced):
         """The groups are the base's."""
         super().__setstate__({k: v for k, v in state.items() if k != "param_groups"})
 
-    def state_dict(self) -> dict[str, Any]:
-        """Tensors and plain data, with those of the base."""
-        return {**super().state_dict(), "base": self.base.state_dict()}
+    def _parts(self) -> dict[str, Any]:
+        return {**super()._parts(), "base": self.base.state_dict()}
 
     def _memory(self) -> dict[str, Any]:
         learners = [[learner.state_dict() for learner in learners] for learners in self._learners]
@@ -172,6 +170,19 @@ class Tuned(Referenced):
         halves = [p for p in self._params() if p.dtype in HALVES]
         with standing_in(self.base, halves, [self.state[p]["direction"] for p in halves]):  # its state is not rounded
             self.base.load_state_dict(copy.deepcopy(state_dict["base"]))  # torch would share the tensors
+        self._keep_types(state_dict)
+
+    def _keep_types(self, state_dict: dict[str, Any]) -> None:
+        """Undo torch's conversion of the base's state, where the parameters are of the type that they were."""
+        saved = state_dict["base"]
+        numbers = [i for group in saved["param_groups"] for i in group["params"]]
+        for p, i, ours in zip(self._params(), numbers, in_order(state_dict), strict=True):
+            if ours["direction"].dtype != self.state[p]["direction"].dtype:
+                continue
+            for name, held in self.base.state.get(p, {}).items():
+                value = saved["state"].get(i, {}).get(name)
+                if isinstance(held, Tensor) and isinstance(value, Tensor) and held.dtype != value.dtype:
+                    self.base.state[p][name] = value.to(held.device, copy=True)
 
     def _scales(self) -> list[float]:
         return [sum(learner.predict() for learner in learners) for learners in self._learners]
@@ -184,12 +195,16 @@ class Tuned(Referenced):
     def _admit(self, group: dict[str, Any]) -> None:
         super()._admit(group)
         group.setdefault("discount", 1.0)
-        for p in group["params"]:
-            for name, value in self.base.state.get(p, {}).items():  # what the base has learned, or made, already
-                if isinstance(value, Tensor) and value.dtype == p.dtype in HALVES:
-                    self.base.state[p][name] = value.float()
+        self._widen(group)
         if self.scope == "group":
             self._learners.append(self._fresh())
+
+    def _widen(self, group: dict[str, Any]) -> None:
+        """What the base has learned, or made, already: in float32 for parameters of the half types."""
+        for p in group["params"]:
+            for name, value in self.base.state.get(p, {}).items():
+                if isinstance(value, Tensor) and value.dtype == p.dtype in HALVES:
+                    self.base.state[p][name] = value.float()
 
     def _scopes(self) -> list[Scope]:
         for group in self.param_groups:
@@ -197,30 +212,26 @@ class Tuned(Referenced):
                 if any(p not in self.state for p in group["params"]):
                     raise RuntimeError("a parameter group was added to the base: use add_param_group of Tuned")
                 group["discount"] = 1.0  # a state was loaded
+                self._widen(group)
         return super()._scopes()
 
     def _round(self, scopes: list[Scope]) -> None:
         moving = [p for scope in scopes for p in scope.moving]
         values = read([inner(self.state[p]["direction"], p.grad) for p in moving])
         factors = [scope.setting("discount", discount_factor) for scope in scopes]
-        if self._refused(moving, [v if abs(v) <= LARGEST else math.inf for v in values]):
+        if self._refused(moving, [v if abs(v) <= LARGEST_PRODUCT else math.inf for v in values]):
             return
-        scales = self._scales()
-        try:
-            self._move(scopes, scales)
-        except BaseException:
-            self._place_all(scopes, scales)
-            raise
         rest = iter(values)
-        for scope, factor in zip(scopes, factors, strict=True):
-            h = sum(sign * next(rest) for sign in scope.signs)
-            for learner in self._learners[scope.number]:
-                learner.update(h, factor * learner.discount)
-        self._place_all(scopes, self._scales())
-
-    def _place_all(self, scopes: list[Scope], scales: list[float]) -> None:
-        for scope in scopes:
-            self._place(scope, scales[scope.number])
+        try:
+            self._move(scopes, self._scales())
+            for scope, factor in zip(scopes, factors, strict=True):
+                h = sum(sign * next(rest) for sign in scope.signs)
+                for learner in self._learners[scope.number]:
+                    learner.update(h, factor * learner.discount)
+        finally:
+            scales = self._scales()
+            for scope in scopes:
+                self._place(scope, scales[scope.number])
 
     def _move(self, scopes: list[Scope], scales: list[float]) -> None:
         """Let the base make its step, by which the directions grow; the parameters may be left anywhere."""
@@ -232,12 +243,13 @@ class Tuned(Referenced):
                 self.base.step()
             return
         places = [self._wide(p, scales[scope.number]) for scope in scopes for p in scope.moving]
-        torch._foreach_sub_(directions, places)  # what is added after the step: a copy would cost memory
+        before = [place.clone() for place in places]
         try:
             with standing_in(self.base, params, places):
                 self.base.step()
         finally:
-            torch._foreach_add_(directions, places)
+            torch._foreach_sub_(before, places)  # minus the step, exact where it is small: a pause adds nothing
+            torch._foreach_sub_(directions, before)
 
     def _decay(self, scope: Scope, scale: float) -> list[Tensor]:
         """The gradients with the weight decay in them; one that is decoupled from them goes to the directions.
@@ -251,7 +263,7 @@ class Tuned(Referenced):
             found = [p.grad for p in params]
             if params and (decay := group.get("weight_decay")):
                 places = [self._wide(p, scale) for p in params]
-                if group.get("decoupled_weight_decay"):
+                if group.get("decoupled_weight_decay") or type(self.base) is optim.AdamW:  # no entry before torch 2.7
                     directions = [self.state[p]["direction"] for p in params]
                     torch._foreach_add_(directions, places, alpha=-group["lr"] * decay)
                 else:
