@@ -14,7 +14,7 @@ DOCS = Path(__file__).parent
 FIGURES = Path("figures") / "theory"
 TITLES = {
     "bounds": "The bounds hold",
-    "epsilon": "A wrong epsilon costs a logarithm",
+    "epsilon": "An epsilon that is too small costs a logarithm",
     "center": "The starting point is never forgotten",
     "forgetting": "Past mistakes are forgotten",
     "restarts": "Zeros and ones are restarts",

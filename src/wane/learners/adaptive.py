@@ -34,7 +34,8 @@ class AdaptiveLearner(VectorLearner):
 
     Args:
         dim: the dimension.
-        epsilon: a guess of the distance from the center to the answer; a wrong guess costs a logarithm.
+        epsilon: a guess of the distance from the center to the answer. Too small costs a logarithm, too large costs in
+            proportion: guess low.
         discount: the default discount.
         center: the inductive bias x*, where it starts and what it falls back to; by default the point of the domain
             nearest to 0.

@@ -34,7 +34,8 @@ class MagnitudeLearner(Learner):
     once.
 
     Args:
-        epsilon: a guess of the scale of the answer, not a rate: a wrong guess costs a logarithm.
+        epsilon: a guess of the scale of the answer, not a rate. Too small costs a logarithm, too large costs in
+            proportion: guess low.
         discount: the default discount; 1 never forgets (Algorithm 2).
 
     >>> learner = MagnitudeLearner(epsilon=1.0, discount=0.99)

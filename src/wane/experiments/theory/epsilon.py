@@ -1,4 +1,4 @@
-"""A wrong epsilon costs a logarithm where it is too small; a wrong learning rate costs its factor."""
+"""An epsilon that is too small costs a logarithm; a learning rate that is too small costs its factor."""
 
 from __future__ import annotations
 
