@@ -226,6 +226,7 @@ def test_a_page_refuses(tmp_path):
         ([track(9), track(9)], "two tracks"),
         ([track(9), track(9, "b", levels=(0.2,))], "the same levels"),
         ([3], "must be wane.report.Track"),
+        (track(9), "must be a list"),
     ]:
         with pytest.raises((ValueError, TypeError), match=wanted):
             write(old, tracks)
@@ -286,6 +287,7 @@ def test_results_are_read_alike(tmp_path, kind):
         ("y,lower_0.1,upper_0.1\n1,0,two\n", {}, r"line 2: .* numbers, got 'two'"),
         ("y,lower_0.1,upper_0.1\n1,,\n2,,\n", {}, "no row with an interval"),
         ("y,mylower,myupper\n1,0,2\n", {"prefix": "your"}, "no columns yourlower"),
+        ("y,lower,upper,lower_0.1,upper_0.1\n1,0,2,0,3\n", {}, "lower and lower_0.1 are both of alpha 0.1"),
     ],
 )
 def test_results_that_cannot_be_used(tmp_path, text, given, wanted):

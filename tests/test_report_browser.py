@@ -215,10 +215,13 @@ def test_methods_levels_and_the_data_behind_each_chart(opened, files):
         *(f"{e} {p}\u00a0%" for p in (90, 70) for e in ("upper", "lower")),
         "forecast",
         "outcome",
+        "inside 90\u00a0%",
     ]
     got = np.array([[float(v or "nan") for v in row.values()] for row in rows]).T
     ends = [mine.upper[:, 0], mine.lower[:, 0], mine.upper[:, 1], mine.lower[:, 1]]
-    np.testing.assert_allclose(got, [np.arange(len(mine)), *ends, mine.y_hat, mine.y], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        got, [np.arange(len(mine)), *ends, mine.y_hat, mine.y, mine.covered[:, 0]], rtol=1e-5, atol=1e-5
+    )
     for level in (0, 1):
         tab.run(
             f"var s{level} = document.getElementById('choose-level'); s{level}.value = {level}; s{level}.onchange()"
@@ -250,8 +253,8 @@ def test_a_file_is_downloaded(opened, tmp_path):
             break
         tab.settle()
     rows = path.read_text().splitlines()
-    assert rows[0] == "time,upper,lower,forecast,outcome" and len(rows) == 20_001
-    assert rows[1].startswith("2020-01-01,") and rows[1].split(",")[2] == "-inf" and rows[10_002].endswith(",")
+    assert rows[0] == "time,upper,lower,forecast,outcome,inside" and len(rows) == 20_001
+    assert rows[1].startswith("2020-01-01,") and rows[1].split(",")[2] == "-inf" and rows[10_002].endswith(",,")
 
 
 def test_thinning_keeps_the_extremes(opened, files):

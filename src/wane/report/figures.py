@@ -8,10 +8,11 @@ import numpy as np
 
 from wane.checks import whole
 from wane.experiments.figures import COLOURS, GREY, STYLE, needed
-from wane.report import numbers
+from wane.report import numbers, words
 from wane.report.track import Track
 
 SIZE = (7.0, 6.0)  # inches
+FLAT = 1e-6  # widths that differ by less, as a share, are the same to a reader
 OUTER = 0.5  # percent of the ends of intervals that may lie beyond the edges, on each side
 
 
@@ -42,23 +43,24 @@ def figure(track: Track, level: int = 0, window: int | None = None) -> Any:
 
 def _draw(axes: Any, track: Track, i: int, k: int) -> None:
     x = np.arange(len(track)) if track.time is None else track.time
-    target, found, curves = 1.0 - track.levels[i], numbers.judged(track, i, k), numbers.curves(track, i, k)
+    alpha, found, curves = track.levels[i], numbers.judged(track, i, k), numbers.curves(track, i, k)
     series, coverage, width = axes
     missed = track.covered[:, i] == 0.0
-    series.fill_between(
-        x, track.lower[:, i], track.upper[:, i], color=COLOURS[0], alpha=0.2, lw=0, label=f"{target:.0%} interval"
-    )
+    limits = _limits(track, i)
+    ends = np.clip([track.lower[:, i], track.upper[:, i]], *limits)  # what is infinite reaches to the edges
+    series.fill_between(x, *ends, color=COLOURS[0], alpha=0.2, lw=0, label=f"{words.target(alpha)} interval")
     if track.y_hat is not None:
-        series.plot(x, track.y_hat, color=COLOURS[2], lw=0.8, ls="--", label="forecast")
-    series.plot(x, track.y, color="black", lw=0.8, label="outcome")
+        _line(series, x, track.y_hat, color=COLOURS[2], lw=0.8, ls="--", label="forecast")
+    _line(series, x, track.y, color="black", lw=0.8, label="outcome")
     series.plot(x[missed], track.y[missed], ".", color=COLOURS[1], ms=3, label=f"outside: {missed.sum():,}")
-    series.set_ylim(*_limits(track, i))
+    series.set_ylim(*limits)
     series.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    coverage.axhspan(*numbers.usual(track.levels[i], k), color=GREY, alpha=0.12, lw=0)
-    coverage.axhline(target, color="black", lw=0.8, ls="--")
-    _line(coverage, x, curves["coverage"])
+    coverage.axhspan(*numbers.usual(alpha, k), color=GREY, alpha=0.12, lw=0)
+    coverage.axhline(1.0 - alpha, color="black", lw=0.8, ls="--")
+    _line(coverage, *_known(x, curves["coverage"]))
     coverage.set_ylabel(f"coverage of\nthe last {k}")
-    _line(width, x, curves["width"])
+    _line(width, *(line := _known(x, curves["width"])))
+    _level(width, line[1])
     width.set_ylabel(f"width, mean of\nthe last {k}")
     width.set_xlabel("round" if track.time is None else "time")
     if found.worst_at:
@@ -68,9 +70,25 @@ def _draw(axes: Any, track: Track, i: int, k: int) -> None:
         coverage.set_title(f"inside: {found.coverage:.1%}; the worst window: {found.worst:.1%}", loc="left")
 
 
-def _line(axis: Any, x: np.ndarray, y: np.ndarray) -> None:
+def _known(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     known = np.isfinite(y)
-    axis.plot(x[known], y[known], color=COLOURS[0])
+    return x[known], y[known]
+
+
+def _line(axis: Any, x: np.ndarray, y: np.ndarray, color: str = COLOURS[0], **style: Any) -> None:
+    """A line, with dots where it would show nothing: values without neighbours."""
+    axis.plot(x, y, color=color, **style)
+    known = np.pad(~np.isnan(y), 1)
+    alone = known[1:-1] & ~known[:-2] & ~known[2:]
+    if alone.any():
+        axis.plot(x[alone], y[alone], ".", color=color, ms=3)
+
+
+def _level(axis: Any, y: np.ndarray) -> None:
+    """Room around a line that is level but for its last digits."""
+    low, high = (y.min(), y.max()) if len(y) else (0.0, 0.0)
+    if 0.0 < high and high - low <= FLAT * high:
+        axis.set_ylim(0.9 * low, 1.1 * high)
 
 
 def _limits(track: Track, i: int) -> tuple[float, float]:

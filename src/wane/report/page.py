@@ -25,6 +25,8 @@ from wane.version import __version__
 
 MOST_ROUNDS = 400_000  # whose charts are in the page, some 20 bytes each and level; of a longer series, the last ones
 MOST_LINES = 5_000  # of the table of streams
+SINGLE = 2.0**-24  # how far off single precision may be, as a share
+BLUR = 1e-4  # of a typical width: how far off the ends of intervals may be in the page
 SCRIPTS = ("uPlot.iife.min.js", "data.js", "draw.js", "charts.js", "page.js")
 STYLES = ("uPlot.min.css", "page.css")
 
@@ -108,6 +110,8 @@ def _asset(name: str) -> str:
 
 def _agree(tracks: Sequence[Track]) -> None:
     """Tracks that one report can be about, or an error."""
+    if not isinstance(tracks, Sequence):
+        raise TypeError(f"tracks must be a list of wane.report.Track, got {described(tracks)}")
     if not tracks:
         raise ValueError("a report needs one track or more, got none: is the file of results empty?")
     seen = set()
@@ -147,13 +151,14 @@ def _charts(track: Track, found: list[Numbers], k: int, settings: Mapping[str, A
     start = max(0, len(track) - MOST_ROUNDS)
     shown = slice(start, None)
     made: dict[str, Any] = {"name": track.name, "method": track.method, "rounds": len(track) - start, "levels": []}
-    made["y"] = packed(track.y[shown])
+    fine = _fine(track)
+    made["y"] = packed(track.y[shown], fine)
     if track.time is not None:
         made["dates"] = track.time.dtype.kind == "M"
         time = track.time[shown]
         made["time"] = packed(time.astype(np.int64) / 1e3 if made["dates"] else time, exact=True)
     if track.y_hat is not None:
-        made["y_hat"] = packed(track.y_hat[shown])
+        made["y_hat"] = packed(track.y_hat[shown], fine)
     bounds, discounts = (
         _of_method(settings, name, track.method, len(found)) for name in ("coverage_bound", "discount")
     )
@@ -164,17 +169,29 @@ def _charts(track: Track, found: list[Numbers], k: int, settings: Mapping[str, A
         discount = 1.0 if given is None else given
         worst_at = n.worst_at if n.worst_at and n.worst_at[0] >= start else None
         curves = numbers.curves(track, i, k, discount)
-        columns = {"lower": track.lower[:, i], "upper": track.upper[:, i], "hit": track.covered[:, i], **curves}
+        ends = {"lower": track.lower[:, i], "upper": track.upper[:, i]}
         made["levels"].append(
-            {name: packed(column[shown]) for name, column in columns.items()}
+            {name: packed(column[shown], fine) for name, column in ends.items()}
+            | {name: packed(column[shown]) for name, column in {"hit": track.covered[:, i], **curves}.items()}
             | {
-                "worst": n.worst if worst_at else None,
+                "worst": n.worst if n.worst_at else None,
                 "worst_at": [at - start for at in worst_at] if worst_at else None,
                 "bound": bounds[i],
                 "discount": discount,
             }
         )
     return made
+
+
+def _fine(track: Track) -> bool:
+    """Whether single precision would blur the intervals: they are narrow beside the range of the series."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        middles, widths = (track.lower + track.upper) / 2.0, track.upper - track.lower
+    known = np.isfinite(middles) & (widths > 0.0)
+    if not known.any():
+        return False
+    middles = middles[known]
+    return float(np.abs(middles - np.median(middles)).max() * SINGLE) > BLUR * float(np.median(widths[known]))
 
 
 def _of_method(settings: Mapping[str, Any], name: str, method: str, levels: int) -> list[float | None]:
@@ -193,7 +210,7 @@ def _of_method(settings: Mapping[str, Any], name: str, method: str, levels: int)
 
 def _cards(main: Numbers, alpha: float, k: int) -> str:
     cards = [
-        ("Inside", words.percent(main.coverage), f"target {words.percent(1 - alpha)}: {words.on_target(main, alpha)}"),
+        ("Inside", words.percent(main.coverage), words.on_target(main, alpha)),
         (f"Worst {k} in a row", words.percent(main.worst), "the lowest local coverage"),
         ("Mean width", words.amount(main.width), _infinite(main)),
         ("Outcomes", f"{main.labels:,}", f"{main.rounds - main.labels:,} missing"),
@@ -221,7 +238,7 @@ def _note(shown: int, streams: int, longest: int) -> str:
 
 def _calibration(by_method: Mapping[str, list[Numbers]], alphas: tuple[float, ...]) -> str:
     lines = [
-        [tables.text(m or words.NONE), tables.share(1.0 - a), tables.share(n.coverage), tables.real(n.width)]
+        [tables.text(m or words.NONE), tables.aim(a), tables.share(n.coverage), tables.real(n.width)]
         for m, line in by_method.items()
         for a, n in zip(alphas, line, strict=True)
     ]
@@ -233,7 +250,9 @@ def _calibration(by_method: Mapping[str, list[Numbers]], alphas: tuple[float, ..
 def _comparison(firsts: Mapping[str, Numbers], alpha: float, k: int) -> str:
     lines = [tables.judged_line(n, tables.text(m), alpha) for m, n in firsts.items()]
     made = tables.table("methods", "Methods", tables.heads("Method", k), lines)
-    return _section("methods", "Methods compared", "The same rounds, each method by itself; all series together.", made)
+    same = len({(n.rounds, n.labels) for n in firsts.values()}) == 1
+    said = f"{'The same' if same else 'Its own'} rounds for each method; all series together."
+    return _section("methods", "Methods compared", said, made)
 
 
 def _streams(found: list[list[Numbers]], alpha: float, k: int, methods: int) -> str:
@@ -245,7 +264,7 @@ def _streams(found: list[list[Numbers]], alpha: float, k: int, methods: int) -> 
         lines.append([name, *([tables.text(n.method)] if methods > 1 else []), *rest])
     first, *others = tables.heads("Series", k)
     heads = [first, *(["Method"] if methods > 1 else []), *others]
-    said = "A head sorts; a row shows its charts."
+    said = "A head sorts; a row shows its charts (with the keyboard: arrows and Enter)."
     if len(ranked) > MOST_LINES:
         said += f" The {MOST_LINES:,} of {len(ranked):,} that are farthest from the target."
     return _section("streams", "Series by series", said, tables.table("streams", "Series by series", heads, lines))
@@ -254,7 +273,8 @@ def _streams(found: list[list[Numbers]], alpha: float, k: int, methods: int) -> 
 def _section(name: str, head: str, said: str, body: str) -> str:
     return (
         f'<section aria-labelledby="{name}-head"><header><h2 id="{name}-head">{head}</h2>'
-        f'<button type="button" class="csv" data-table="{name}">CSV</button></header>'
+        f'<button type="button" class="csv" data-table="{name}" aria-label="Download the table: {head}">CSV</button>'
+        "</header>"
         f"<p>{said}</p>{body}</section>"
     )
 

@@ -72,6 +72,8 @@ def read(
     found = [track for track in made if track is not None]
     if not found:
         raise ValueError(f"{path} has no row with an interval: there is nothing to report")
+    if roles["time"] is not None and time is None:
+        told(f"not every cell of {roles['time']!r} is a time, so rows are numbered: give the column of times as --time")
     if roles["id"] is None and any(t.time is not None and (t.time[1:] == t.time[:-1]).any() for t in found):
         told("times come more than once in one series: if a column names several series, give it as --id")
     return found
@@ -104,6 +106,11 @@ def _ends(names: Sequence[str], prefix: str, alpha: float, path: Any) -> dict[fl
         end = name.removeprefix(f"{prefix}lower")
         if end != name and f"{prefix}upper{end}" in names:
             level = alpha if end == "" else _level(end)
+            if level in found:
+                raise ValueError(
+                    f"{path}: {prefix}lower{found[level]} and {name} are both of alpha {level:g}: leave one of them "
+                    "out, or give --alpha for the plain one"
+                )
             if level is not None:
                 found[level] = end
     if not found:

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from wane.report.numbers import Numbers
-from wane.report.words import NONE, amount, percent
+from wane.report.words import NONE, amount, percent, target
 
 Cell = tuple[str, Any]  # what is shown, and what it is sorted and downloaded by
 
@@ -23,6 +23,11 @@ def share(x: float) -> Cell:
     return percent(x), x
 
 
+def aim(alpha: float) -> Cell:
+    """A cell with a target."""
+    return target(alpha), 1.0 - alpha
+
+
 def real(x: float) -> Cell:
     """A cell with a number."""
     return amount(x), x
@@ -35,12 +40,8 @@ def count(n: int) -> Cell:
 
 def table(name: str, caption: str, heads: Sequence[str], lines: Iterable[Sequence[Cell]], sort: bool = True) -> str:
     """A table; a head sorts it, and each cell carries its exact value."""
-    cells = "".join(
-        f'<th scope="col" aria-sort="none"><button type="button">{escape(head)}</button></th>'
-        if sort
-        else f'<th scope="col">{escape(head)}</th>'
-        for head in heads
-    )
+    lines = list(lines)
+    cells = "".join(_head(head, cell, sort) for head, cell in zip(heads, lines[0], strict=True))
     body = "".join(f'<tr data-row="{escape(str(line[0][1]))}">{"".join(map(_cell, line))}</tr>\n' for line in lines)
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">'
@@ -49,12 +50,22 @@ def table(name: str, caption: str, heads: Sequence[str], lines: Iterable[Sequenc
     )
 
 
+def _head(head: str, cell: Cell, sort: bool) -> str:
+    """The head of a column, to the side of its cells."""
+    if not sort:
+        return f'<th scope="col"{_kind(cell)}>{escape(head)}</th>'
+    return f'<th scope="col"{_kind(cell)} aria-sort="none"><button type="button">{escape(head)}</button></th>'
+
+
+def _kind(cell: Cell) -> str:
+    return "" if isinstance(cell[1], str) else ' class="n"'
+
+
 def _cell(cell: Cell) -> str:
     shown, value = cell
-    kind = "" if isinstance(value, str) else ' class="n"'
     same = isinstance(value, str) and shown == value
     exact = "" if same else f' data-v="{"" if isinstance(value, float) and math.isnan(value) else escape(repr(value))}"'
-    return f"<td{kind}{exact}>{escape(shown)}</td>"
+    return f"<td{_kind(cell)}{exact}>{escape(shown)}</td>"
 
 
 def heads(first: str, k: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ class Track:
     Args:
         name: of the stream.
         method: what made the intervals.
-        time: (T,) numbers or dates that do not decrease; None numbers the rounds from 0.
+        time: (T,) numbers or dates that do not decrease; None numbers the rounds from 0. Dates with a zone become UTC.
         y: (T,), the outcomes; NaN where one is missing.
         y_hat: (T,), the forecasts; None if there is no single one, as with two quantiles.
         levels: (L,), the share of misses that each interval may have, such as 0.1; the headline is about the first.
@@ -111,10 +112,17 @@ class Track:
             return None
         moments = np.asarray(self.time)
         if moments.dtype.kind == "O":
-            moments = np.array([np.datetime64(t) if hasattr(t, "isoformat") else t for t in moments])
+            moments = np.array([np.datetime64(_universal(t)) if hasattr(t, "isoformat") else t for t in moments])
         if moments.dtype.kind not in "Mfiu" or moments.shape != (rounds,):
             raise TypeError(f"{self.name}: time must be {rounds} numbers or dates, got {described(self.time)}")
         moments = moments.astype("datetime64[ms]") if moments.dtype.kind == "M" else moments.astype(np.float64)
         if not (moments[1:] >= moments[:-1]).all() or (moments != moments).any():
             raise ValueError(f"{self.name}: time must not decrease or be missing: sort the rounds by time first")
         return moments
+
+
+def _universal(moment: Any) -> Any:
+    """A date without a zone: in UTC, if it has one."""
+    if getattr(moment, "tzinfo", None) is None:
+        return moment
+    return moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)

@@ -10,19 +10,31 @@ from wane.report.numbers import Numbers
 NEAR = 0.02  # of the target: the streams that are counted as near it
 RARE = 0.01  # the share of infinite intervals up to which a mean of the finite ones is compared
 NONE = "\u2013"  # a dash where there is no number
+MOST_DIGITS = 6  # behind the point of a percentage
 SPACE = "\u00a0"  # between a number and its unit: no line ends there
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share as a percentage, without a needless .0.
+    """A share as a percentage, without a needless .0; one near 0 or 1 has the digits that tell it from these.
 
-    >>> percent(0.896).replace(SPACE, " "), percent(0.9).replace(SPACE, " ")
-    ('89.6 %', '90 %')
+    >>> [percent(x).replace(SPACE, " ") for x in (0.896, 0.9, 0.99996, 1.0)]
+    ['89.6 %', '90 %', '99.996 %', '100 %']
     """
     if math.isnan(share):
         return NONE
+    while digits < MOST_DIGITS and 0.0 < share < 1.0 and round(100.0 * share, digits) in (0.0, 100.0):
+        digits += 1
     text = f"{100.0 * share:.{digits}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) + SPACE + "%"
+
+
+def target(alpha: float) -> str:
+    """The share that is to be inside, to the last digit.
+
+    >>> [target(alpha).replace(SPACE, " ") for alpha in (0.1, 0.0027)]
+    ['90 %', '99.73 %']
+    """
+    return percent(1.0 - alpha, 8)
 
 
 def amount(x: float) -> str:
@@ -43,21 +55,23 @@ def headline(overall: Numbers, alpha: float, k: int, streams: int) -> str:
     if not overall.labels:
         return "No outcome is known yet, so nothing can be said about coverage."
     where = f" in {streams:,} series" if streams > 1 else ""
-    said = f"{percent(overall.coverage)} of {overall.labels:,} outcomes{where} were inside; "
-    said += f"the target was {percent(1.0 - alpha)}. "
+    outcomes = "outcome was" if overall.labels == 1 else f"outcomes{where} were"
+    said = f"{percent(overall.coverage)} of {overall.labels:,} {outcomes} inside; the target was {target(alpha)}. "
     if not overall.worst_at:
         return said.rstrip()
     return f"{said}The worst {k}-step window: {percent(overall.worst)}{f' ({overall.name})' if streams > 1 else ''}."
 
 
 def on_target(overall: Numbers, alpha: float) -> str:
-    """How far the coverage is from its target."""
+    """The target, and how far the coverage is from it."""
+    said = f"target {target(alpha)}"
     if not overall.labels:
-        return ""
+        return said
     points = 100.0 * (overall.coverage - (1.0 - alpha))
     if abs(points) < 0.05:
-        return "on target"
-    return f"{abs(points):.1f} point{'' if f'{abs(points):.1f}' == '1.0' else 's'} {'above' if points > 0 else 'below'}"
+        return f"{said}: on target"
+    far = f"{abs(points):.1f}"
+    return f"{said}: {far} point{'' if far == '1.0' else 's'} {'above' if points > 0 else 'below'}"
 
 
 def on_methods(by_method: Mapping[str, Numbers], alpha: float) -> str:

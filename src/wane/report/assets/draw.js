@@ -50,6 +50,25 @@ const level_ = (value, name, below = false) => (u) => clipped(u, (ctx, box) => {
   ctx.fillText(...place);
 });
 
+// Dots where a line would show nothing: a value without neighbours, the only one, or some at one place.
+const alone = (u) => clipped(u, (ctx) => {
+  const p = ratio(), at = (i) => u.valToPos(u.data[0][i], "x", true);
+  u.series.forEach(({ show, width, spanGaps, stroke }, s) => {
+    const y = u.data[s];
+    if (!s || !show || !width || (spanGaps && y.reduce((n, v) => n + (v != null), 0) > 1)) return;
+    ctx.fillStyle = stroke(u, s);
+    for (let i = 0, from = -1; i <= y.length; i++) {  // the place behind the last ends what began
+      if (y[i] != null) { if (from < 0) from = i; continue; }
+      if (from >= 0 && at(i - 1) - at(from) < 2 * p) {
+        ctx.beginPath();
+        ctx.arc(at(from), u.valToPos(y[from], "y", true), 1.6 * p, 0, 2 * Math.PI);
+        ctx.fill();
+      }
+      from = -1;
+    }
+  });
+});
+
 // The outcomes outside: one dot a place, however many are there.
 const missed = (x, y, hit) => (u) => clipped(u, (ctx) => {
   const p = ratio(), { from, to } = view, seen = new Set();
@@ -70,10 +89,11 @@ const missed = (x, y, hit) => (u) => clipped(u, (ctx) => {
   ctx.fill();
 });
 
-// The range of a chart: all of the firm columns, most of the loose ones (intervals may be huge when little is known).
-const ranged = (firm, loose, ends = []) => (u) => {
+// The range of a chart: all of the firm columns, most of the loose ones (intervals may be huge when little is known). What
+// differs by less than a share ``flat`` of itself is drawn as a level line, and not as the rounding of its last digits.
+const ranged = (firm, loose, ends = [], flat = 0) => (u) => {
   const { from, to } = view;
-  let [low, high] = extent(ends);
+  let [low, high] = extent(Float64Array.from(ends));
   const reach = (a, b) => { low = Math.min(low, a); high = Math.max(high, b); };
   for (const column of firm) reach(...extent(column, from, to));
   for (const column of loose) {
@@ -85,6 +105,7 @@ const ranged = (firm, loose, ends = []) => (u) => {
     reach(values[cut], values[values.length - 1 - cut]);
   }
   if (!(high >= low)) return [0, 1];
-  const room = 0.05 * (high - low) || Math.abs(high) * 0.1 || 1;
+  const span = high - low > flat * Math.max(Math.abs(low), Math.abs(high)) ? high - low : 0;
+  const room = 0.05 * span || Math.abs(high) * 0.1 || 1;
   return [low - room, high + room];
 };

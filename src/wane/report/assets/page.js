@@ -13,16 +13,16 @@ function made(tag, attributes = {}, ...inside) {
 const columnsOf = (spec) => [spec.track.time ? "time" : "round", ...spec.series.map((s) => s.label)];
 
 function csvOf(id) {
-  const { spec } = charts.find((c) => c.spec.id === id);
-  const shown = spec.columns.map(digits), track = spec.track;
-  const rows = Array.from(spec.x, (x, i) => [track.dates ? dated(x) : x, ...spec.columns.map((c, j) => shown[j](c[i]))]);
-  return lines([columnsOf(spec), ...rows]);
+  const { spec } = charts.find((c) => c.spec.id === id), { track, dots } = spec;
+  const columns = [...spec.columns, ...(dots ? [dots.column] : [])], shown = columns.map(digits);
+  const rows = Array.from(spec.x, (x, i) => [track.dates ? dated(x) : x, ...columns.map((c, j) => shown[j](c[i]))]);
+  return lines([[...columnsOf(spec), ...(dots ? [dots.label] : [])], ...rows]);
 }
 
 // The chart as a table: means over equal stretches.
 function stretches(spec) {
   const n = spec.x.length, spans = Math.min(SPANS, n);
-  const table = made("table", {}, made("thead", {}, made("tr", {}, ...["from", ...columnsOf(spec).slice(1)].map((h) => made("th", { scope: "col" }, h)))));
+  const table = made("table", {}, made("thead", {}, made("tr", {}, ...["from", ...columnsOf(spec).slice(1)].map((h, i) => made("th", { scope: "col", class: i ? "n" : "" }, h)))));
   const body = made("tbody");
   for (let s = 0; s < spans; s++) {
     const from = Math.floor((s * n) / spans), to = Math.floor(((s + 1) * n) / spans);
@@ -53,19 +53,35 @@ function shown(spec, width) {
 
 const width = (holder) => Math.max(240, Math.floor(holder.getBoundingClientRect().width));
 
-let current = null;  // what is drawn: the track of the chosen method, and those of the others
+// The curves of another method at the rounds of this one; null if only times could tell which these are, and there are none.
+function beside(other, { track, x }) {
+  if (other.x.length === x.length && x.every((v, i) => v === other.x[i])) return other;
+  if (!track.time || !other.track.time) return null;
+  const moved = (level) => Object.fromEntries(["coverage", "width", "sum"].map((key) => [key, aligned(other.x, x, level[key])]));
+  return { ...other, levels: other.levels.map((level) => ({ ...level, ...moved(level) })) };
+}
+
+let current = null;  // what is drawn: the track of the chosen method, those of the others, and names of what cannot be drawn
+let asks = 0;
 async function show(keep = false) {
+  const ask = ++asks;
   const same = report.tracks.filter((t) => t.name === chosen.name);
   const first = same.find((t) => t.method === chosen.method) || same[0];
-  const others = [];
-  for (const t of same) if (t !== first && t.rounds === first.rounds) others.push(await loaded(t));
-  current = { mine: await loaded(first), others };
+  const mine = await loaded(first), others = [], without = [];
+  for (const t of same) {
+    const other = t === first ? null : beside(await loaded(t), mine);
+    if (other) others.push(other);
+    else if (t !== first) without.push(t.method);
+  }
+  if (ask !== asks) return;  // something else was chosen meanwhile
+  current = { mine, others, without };
   const { x } = current.mine, n = x.length;
-  Object.assign(view, { first: x[0], last: x[n - 1] > x[0] ? x[n - 1] : x[0] + 1 });
+  const around = x[n - 1] > x[0] ? 0 : 1;  // of a single moment
+  Object.assign(view, { first: x[0] - around, last: x[n - 1] + around });
   view.least = Math.min(view.last - view.first, (8 * (view.last - view.first)) / n);
   if (!keep) Object.assign(view, { min: view.first, max: view.last });
   drawn(width);
-  for (const row of document.querySelectorAll("#streams tbody tr")) row.classList.toggle("on", row.dataset.row === chosen.name);
+  for (const row of document.querySelectorAll("#streams tbody tr")) row.setAttribute("aria-current", row.dataset.row === chosen.name);
   document.documentElement.dataset.ready = "yes";
   performance.mark("charts");
 }
@@ -76,10 +92,11 @@ function drawn(width) {
   const place = document.getElementById("charts");
   place.style.minHeight = `${place.offsetHeight}px`;  // the page does not jump while charts are replaced
   for (const { u } of charts) u.destroy();
-  place.replaceChildren();
+  place.replaceChildren(made("p", { class: "paper" }, `Charts: ${current.mine.track.name}`
+    + `${current.mine.track.method ? `, ${current.mine.track.method}` : ""}, ${asked(report.levels[chosen.level])}.`));
   charts = [];
   rounds();
-  for (const spec of specs(current.mine, current.others, chosen.level)) charts.push(shown(spec, width));
+  for (const spec of specs(current, chosen.level)) charts.push(shown(spec, width));
   place.style.minHeight = "";
   tellRange();
 }
@@ -114,18 +131,32 @@ function begin() {
   const names = [...new Set(report.tracks.map((t) => t.name))];
   const series = choice("Series", "name", names, (v) => v);
   choice("Method", "method", [...new Set(report.tracks.map((t) => t.method))], (v) => v || "–");
-  choice("Level", "level", report.levels, (v) => percent(1 - v));
+  choice("Level", "level", report.levels, asked);
   for (const button of document.querySelectorAll("[data-do]")) button.onclick = () => actions[button.dataset.do]();
   const table = document.getElementById("streams");
   if (table) {
     const find = made("input", { id: "streams-find", type: "search", placeholder: "Find a series", "aria-label": "Find a series" });
-    find.oninput = () => { for (const row of table.tBodies[0].rows) row.hidden = !row.dataset.row.toLowerCase().includes(find.value.toLowerCase()); };
     table.closest(".scroll").before(find);
     const there = new Set(names);
     const go = (row) => { if (row && there.has(row.dataset.row)) { chosen.name = row.dataset.row; series.value = names.indexOf(chosen.name); show(); document.getElementById("bar").scrollIntoView({ block: "start" }); } };
-    for (const row of table.tBodies[0].rows) if (there.has(row.dataset.row)) { row.classList.add("has"); row.tabIndex = 0; }
+    const rows = Array.from(table.tBodies[0].rows).filter((row) => there.has(row.dataset.row));
+    let stop = null;  // where Tab stops; arrows go on from there, for thousands of stops would be a wall
+    const stopAt = (row) => { if (stop) stop.tabIndex = -1; stop = row; stop.tabIndex = 0; };
+    for (const row of rows) { row.classList.add("has"); row.tabIndex = -1; }
+    if (rows.length) stopAt(rows[0]);
+    const next = (row, side) => { do row = row[side]; while (row && (row.hidden || !row.classList.contains("has"))); return row; };
+    find.oninput = () => {
+      for (const row of table.tBodies[0].rows) row.hidden = !row.dataset.row.toLowerCase().includes(find.value.toLowerCase());
+      if (stop && stop.hidden) stopAt(rows.find((row) => !row.hidden) || stop);
+    };
     table.tBodies[0].onclick = (e) => go(e.target.closest("tr"));
-    table.tBodies[0].onkeydown = (e) => { if (e.key === "Enter") go(e.target.closest("tr")); };
+    table.tBodies[0].onkeydown = (e) => {
+      const row = e.target.closest("tr"), side = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[e.key];
+      if (!side && e.key !== "Enter" && e.key !== " ") return;
+      e.preventDefault();
+      if (!side) go(row);
+      else if (next(row, side)) { stopAt(next(row, side)); stop.focus(); }
+    };
   }
   if (typeof DecompressionStream === "undefined") {
     document.getElementById("charts").append(made("p", { class: "note bad" }, "This browser is too old to draw the charts (it lacks DecompressionStream); the tables are complete."));
