@@ -167,6 +167,17 @@ def test_compare_recommends_in_words(tmp_path):
     assert found["leaderboard"][-1]["method"] == "trivial" != found["method"]
 
 
+def test_a_method_that_a_small_alpha_rules_out_is_left_out_and_told(tmp_path):
+    """A window of 100 scores says nothing about one in a thousand; the others can be compared all the same."""
+    path = tmp_path / "in.csv"
+    path.write_text("y,yhat\n" + "".join(f"{t * t % 7},3\n" for t in range(240)))
+    found = json.loads(run("compare", path, "--alpha", 0.001, "--workers", 1, "--json")[0])
+    assert set(found["left_out"]) == {"trailing-window"} and "window must hold" in found["left_out"]["trailing-window"]
+    judged = {line["method"] for line in found["leaderboard"]}
+    assert judged == set(wane.trackers.names()) - {"trailing-window"}
+    assert "must lie in" in run("compare", path, "--alpha", 0, code=1)[1]
+
+
 def test_advice_follows_its_rule():
     from wane.experiments.compare import advice
 

@@ -1,5 +1,6 @@
 """What the command line says: commands that work, options instead of arguments, one line for an error, no escapes."""
 
+import errno
 import json
 import os
 import shlex
@@ -162,6 +163,7 @@ def test_no_color_is_no_escape_sequence(arguments):
     "command, option, begun, wanted",
     [
         (["run"], "method", "magl", ["magl", "magl-d"]),
+        (["methods"], "name", "magl", ["magl", "magl-d"]),
         (["serve-lines"], "method", "auto", ["auto"]),
         (["compare"], "methods", "auto,dta", ["auto,dtaci"]),
         (["bench", "streams"], "methods", "al", ["all"]),
@@ -229,8 +231,28 @@ def test_a_report_does_not_replace_its_results(tmp_path):
     assert called("report", "-").exit_code == 2
 
 
-@pytest.mark.parametrize("name", ["alpha", "warm-up", "score"])
-def test_what_has_an_option_is_not_set(tmp_path, name):
+@pytest.mark.parametrize(
+    "command, name",
+    [("run", "alpha"), ("run", "warm-up"), ("run", "score"), ("serve-lines", "lower-limit"), ("serve-lines", "alpha")],
+)
+def test_what_has_an_option_is_not_set(tmp_path, command, name):
     (tmp_path / "in.csv").write_text("y,yhat\n1,2\n")
-    done = called("run", tmp_path / "in.csv", "--set", f"{name}=1")
+    done = called(command, *([tmp_path / "in.csv"] if command == "run" else []), "--set", f"{name}=1")
     assert done.exit_code == 2 and f"--{name}" in done.output
+
+
+def test_what_is_no_table_of_results_is_told(tmp_path):
+    (tmp_path / "page.html").write_text("<!doctype html>")
+    said = str(called("report", tmp_path / "page.html").exception)
+    assert said.endswith("page.html must end in one of .csv, .tsv, .txt, .jsonl, .ndjson, .parquet, .pq")
+    assert str(called("report", tmp_path).exception).endswith("is a folder: give the file that wane run wrote")
+
+
+def test_a_report_for_which_there_is_no_room_is_told(tmp_path, monkeypatch):
+    def fail(*given):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("wane.report.write", fail)
+    files = ["--out", tmp_path / "out.csv", "--report", tmp_path / "page.html"]
+    said = str(called("run", table(tmp_path / "in.csv", 30), "--y", "sold", "--id", "shop", *files).exception)
+    assert said.endswith("page.html cannot be written (No space left on device): choose another --report")

@@ -94,6 +94,7 @@ class Process:
         (b'{"op": "predict", "output": "\xff"}', "json", "utf-8"),
         (b"[" * 100_000, "json", "recursion"),
         (b"9" * 10_000, "json", "digits"),
+        (b'{"op": \n', "json", "Expecting value (character 9), got"),
         (None, "too-long", "too long"),
         (b"[1, 2]", "request", "an object"),
         (b"null", "request", "an object"),
@@ -446,6 +447,17 @@ def test_a_journal_in_use_is_refused(tmp_path):
 
 
 @posix
+@pytest.mark.skipif(os.name != "posix", reason="descriptors are of another kind")
+@pytest.mark.parametrize("descriptor, name", [(0, "input"), (1, "output")])
+def test_a_standard_stream_that_is_closed_is_told(descriptor, name):
+    closed = f"exec {sys.executable} -m wane serve-lines {descriptor}{'<' if descriptor == 0 else '>'}&-"
+    done = subprocess.run(
+        ["sh", "-c", closed], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"wane: standard {name} is closed: requests come and answers go there\n"
+
+
 def test_a_signal_interrupts_what_waits_and_not_what_works():
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
     try:

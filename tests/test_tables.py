@@ -240,7 +240,7 @@ def test_order_is_asked_for_across_chunks_and_runs_and_only_within_series(tmp_pa
         ("y,yhat\n1,1\n1,\n", {}, "line 3: no forecast in the column 'yhat'"),
         ('note,y,yhat\n"a\nb",1,1\n\n,1,x\n', {}, "line 5: the column 'yhat'"),
         ("y,yhat\n1,1\n1,2,3\n", {}, "line 3: 3 cells, but the header has 2"),
-        ('y,yhat\n1,"1\n', {}, "unexpected end of data"),
+        ('y,yhat\n1,"1\n', {}, "line 2: a quote is opened here and never closed"),
         ("y,y,yhat\n1,1,1\n", {}, "two columns of one name"),
         ("y,yhat,id\n1,1,\n", {}, "line 2: no id in the column 'id'"),
         ("y,yhat,ds\n1,1,\n", {}, "line 2: no time in the column 'ds'"),
@@ -348,10 +348,15 @@ def test_a_state_of_other_settings_is_refused(tmp_path):
 
 def test_the_state_is_replaced_only_after_the_output(tmp_path, monkeypatch):
     path, out, state = written(tmp_path / "in.csv", table(5)), tmp_path / "out.csv", tmp_path / "state"
-    seen = []
-    monkeypatch.setattr(running, "save", lambda *a: seen.append(out.read_text(encoding="utf-8").count("\n")))
+    replace, seen = os.replace, []
+
+    def replaced(new, old):
+        seen.append((os.path.basename(old), os.path.getsize(new)))
+        replace(new, old)
+
+    monkeypatch.setattr(os, "replace", replaced)
     play(path, str(out), HOW, str(state))
-    assert seen == [11]
+    assert seen == [(p.name, p.stat().st_size) for p in (out, state)]
 
 
 def test_the_default_method_depends_on_the_number_of_series(tmp_path):

@@ -8,12 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
+from wane.cli.completion import method_of
+from wane.cli.options import Json
+
 COMMON = ("alpha", "domain", "on_missing")  # every method has these
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="One method, in full.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    name: Annotated[str | None, typer.Argument(help="One method, in full.", autocompletion=method_of)] = None,
+    json: Json = False,
 ) -> None:
     """The methods by name: a line each with what can be set, or all about one."""
     found = every()
@@ -86,7 +89,7 @@ def plain(text: str) -> str:
 
 def version(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="What runs beneath it, and which extras.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    json: Json = False,
 ) -> None:
     """The version; with --verbose those of what runs beneath it."""
     from wane.version import __version__

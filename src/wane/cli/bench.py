@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from wane.cli.completion import method_names
 from wane.cli.folders import made_folder
+from wane.cli.options import Methods, Share, Workers
 from wane.cli.progress import resumable
 
 LEAST = ("infinite", "rank LCE", "worst LCE", "Winkler", "worst", "rank", "ns")  # not shown where it is narrow
@@ -28,12 +28,9 @@ def streams(
         str,
         typer.Option(help="bundled (real series out of packages), or a file or folder: .npz, .csv, .parquet."),
     ] = "bundled",
-    methods: Annotated[
-        str,
-        typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.", autocompletion=method_names),
-    ] = "all",
-    alpha: Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of rounds that may be missed.")] = 0.1,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")] = None,
+    methods: Methods = "all",
+    alpha: Share = 0.1,
+    workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print leaderboard.json and nothing else.")] = False,
 ) -> None:
     """Every method on every stream; an interrupted run continues where it was."""
@@ -64,7 +61,7 @@ def lifelong(
     out: Annotated[Path, typer.Option(help="The folder for tables, figures and what was computed so far.")],
     seeds: Annotated[int, typer.Option(min=1, help="How often everything is played.")] = 3,
     quick: Annotated[bool, typer.Option("--quick", help="Seconds, to see whether it runs; no evidence.")] = False,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")] = None,
+    workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print results.json and nothing else.")] = False,
 ) -> None:
     """Optimisers while the data change, at every rate of a grid; an interrupted run continues where it was."""

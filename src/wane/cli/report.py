@@ -32,10 +32,14 @@ def report(
     from wane.report import numbers, read, write
     from wane.report.results import tells_alpha
     from wane.report.words import headline
+    from wane.tables.files import kind_of
     from wane.tables.paths import STANDARD, refuse_same, refuse_unwritable
 
     if str(results) == STANDARD:
         raise typer.BadParameter("a report is made from a file, not from standard input", param_hint="RESULTS")
+    if results.is_dir():
+        raise ValueError(f"{results} is a folder: give the file that wane run wrote")
+    kind_of(str(results), option=None)
     path = results.with_suffix(".html") if out is None else out
     refuse_same({"RESULTS": str(results), "--out": str(path)})
     refuse_unwritable({"--out": str(path)})

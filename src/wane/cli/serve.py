@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json as plain_json
 import math
 import os
 import signal
@@ -16,12 +15,13 @@ from typing import Annotated, Any
 import typer
 
 from wane.cli.completion import method_of
+from wane.cli.options import assigned
 from wane.cli.words import OPTIONS, spoken
 
+LIMITS = ("lower_limit", "upper_limit", "on_unbounded", "max_pending", "max_series")
 OWN = {
+    **{name: f"--{name.replace('_', '-')}" for name in ("score", "alpha", *LIMITS)},
     "tracker": "--method",
-    "score": "--score",
-    "alpha": "--alpha",
     "on_alarm": "nothing: a label's answer has alarms",
 }
 
@@ -78,14 +78,14 @@ def serve_lines(
     with spoken(OPTIONS):
         fresh = ManySeries(
             method,
-            scores.make(score, **pairs("--score-set", score_set)),
+            scores.make(score, **assigned("--score-set", score_set or (), {})),
             levels if len(levels) > 1 else levels[0],
             lower_limit=lower_limit,
             upper_limit=upper_limit,
             on_unbounded=on_unbounded.value,
             max_pending=max_pending,
             max_series=max_series,
-            **pairs("--set", set),
+            **assigned("--set", set or (), OWN),
         )
     try:
         lines = opened(fresh, journal, load, sync, compact_every)
@@ -105,23 +105,6 @@ def unopened(error: OSError, journal: Path | None, load: Path | None) -> str:
     if journal is not None and error.strerror is not None:
         return f"the journal {journal} cannot be opened or written ({error.strerror}): choose another --journal"
     return str(error)
-
-
-def pairs(option: str, words: list[str] | None) -> dict[str, Any]:
-    """NAME=VALUE as a dict; what is not JSON is text."""
-    made = {}
-    for word in words or []:
-        name, equals, value = word.partition("=")
-        name = name.strip().replace("-", "_")
-        if not equals or not name.isidentifier():
-            raise typer.BadParameter(f"{word!r} must be NAME=VALUE, as epsilon=0.5", param_hint=option)
-        if option == "--set" and name in OWN:
-            raise typer.BadParameter(f"{name!r} is not set here, but by {OWN[name]}", param_hint=option)
-        try:
-            made[name] = plain_json.loads(value)
-        except ValueError:
-            made[name] = value
-    return made
 
 
 def note(text: str) -> None:
@@ -185,8 +168,11 @@ def served(lines: Any, longest: int) -> int:
     from wane.lines import serve
 
     if os.name == "posix":
-        for descriptor in (0, 1):  # what a parent made non-blocking would look like the end
-            os.set_blocking(descriptor, True)
+        for descriptor, name in enumerate(("input", "output")):
+            try:
+                os.set_blocking(descriptor, True)  # what a parent made non-blocking would look like the end
+            except OSError:
+                raise OSError(f"standard {name} is closed: requests come and answers go there") from None
     signals = Signals()
     try:
         with (

@@ -11,14 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from wane.cli.command import suggested
-from wane.cli.completion import method_names, method_of
+from wane.cli.completion import method_of
 from wane.cli.main import Interrupted
+from wane.cli.options import Json, Methods, Share, Workers, assigned
 from wane.cli.progress import shown
 from wane.cli.progress_rows import rows_shown
 from wane.cli.words import spoken
 
 TABLE = "A table: .csv, .tsv, .jsonl, .parquet; - is standard input."
-OPTIONS = ("alpha", "delay", "method", "score", "warm_up")  # are not given by --set
+OWN = {name: f"--{name.replace('_', '-')}" for name in ("alpha", "delay", "method", "score", "warm_up")}
 LEAST = ("infinite", "off target", "ns")  # what a narrow terminal does not show
 
 
@@ -56,7 +57,6 @@ Id = Annotated[str | None, typer.Option("--id", help="The column that says which
 Time = Annotated[str | None, typer.Option("--time", help="The column of times, in order within each series.")]
 NoId = Annotated[bool, typer.Option("--no-id", help="All rows are one series.")]
 NoTime = Annotated[bool, typer.Option("--no-time", help="The rows are in order as they are.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 InFormat = Annotated[Format | None, typer.Option("--format", help="Of FILE, where its name does not say it.")]
 
 
@@ -95,7 +95,7 @@ def run(
 ) -> None:
     """Intervals for every row of a table, each from the rows before it: columns lower and upper beside yours."""
     from wane import tables
-    from wane.tables.files import STANDARD
+    from wane.tables.paths import STANDARD, unwritable
     from wane.tables.run import described
 
     if json and out == STANDARD:
@@ -104,7 +104,7 @@ def run(
         needed_report()
     options = tables.Options(
         y, tuple(yhat or ()), id, time, no_id, no_time, method, tuple(alpha or ()), score and score.value, delay,
-        warm_up, settings(set or ()), duplicates.value, prefix, sort, skip,
+        warm_up, assigned("--set", set or (), OWN), duplicates.value, prefix, sort, skip,
     )  # fmt: skip
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
     page = None if report is None else str(report)
@@ -112,10 +112,14 @@ def run(
     written = [out, state]
 
     def reporting(made: Any) -> None:
-        if write_report(Path(str(page)), made, file):
-            written.append(page)
+        try:
+            if write_report(Path(str(page)), made, file):
+                written.append(page)
+        except OSError as error:
+            raise OSError(unwritable(str(page), error, "--report")) from None
 
-    with rows_shown(quiet=json) as progress, spoken():
+    on_screen = out == STANDARD and sys.stdout is not None and sys.stdout.isatty()  # the rows: no bar among them
+    with rows_shown(quiet=json or on_screen) as progress, spoken():
         made = tables.play(
             file, out, options, state, kinds, teller(json), progress, report=page, write_report=reporting
         )
@@ -143,28 +147,6 @@ def cut_off(file: str, out: str, state: str | None, skip: int, rows: int) -> str
 def teller(quiet: bool) -> Any:
     """Sentences to standard error."""
     return lambda text: None if quiet else typer.echo(text, err=True)
-
-
-def settings(given: Any) -> dict[str, Any]:
-    """NAME=VALUE as a dict: numbers, true and false, else text.
-
-    >>> settings(["epsilon=auto", "discount=0.99"])
-    {'epsilon': 'auto', 'discount': 0.99}
-    """
-    found = {}
-    for text in given:
-        name, mark, value = text.partition("=")
-        if not mark or not name.strip():
-            raise typer.BadParameter(f"wanted NAME=VALUE, got {text}", param_hint="--set")
-        known = name.strip().replace("-", "_")
-        if known in OPTIONS:
-            option = f"--{known.replace('_', '-')}"
-            raise typer.BadParameter(f"{known} has an option of its own: give {option}", param_hint="--set")
-        try:
-            found[known] = plain_json.loads(value)
-        except ValueError:
-            found[known] = value
-    return found
 
 
 def needed_report() -> Any:
@@ -204,10 +186,10 @@ def tell(made: Any, out: str, written: list[str | None]) -> None:
     elif not made.labels:
         typer.echo("no row has an interval and an outcome: nothing can be judged", err=on_error)
     else:
-        for level, coverage, width in zip(made.alpha, made.coverage, made.width, strict=True):
+        for level, coverage, width, n in zip(made.alpha, made.coverage, made.width, made.infinite, strict=True):
             typer.echo(
                 f"{made.method}: {100 * coverage:.1f} % of {made.labels:,} outcomes inside, wanted "
-                f"{100 * (1 - level):g} %; mean width {width:.4g}",
+                f"{100 * (1 - level):g} %; mean width {width:.4g}" + (f" without {n:,} that are infinite" if n else ""),
                 err=on_error,
             )
     if made.rows > 10 and made.series >= made.rows:
@@ -234,30 +216,32 @@ def compare(
     time: Time = None,
     no_id: NoId = False,
     no_time: NoTime = False,
-    methods: Annotated[
-        str,
-        typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.", autocompletion=method_names),
-    ] = "all",
-    alpha: Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of rounds that may be missed.")] = 0.1,
+    methods: Methods = "all",
+    alpha: Share = 0.1,
     score: Annotated[Score | None, typer.Option(help="absolute or normalised.")] = None,
     series: Annotated[int, typer.Option(min=1, help="Of more series, so many are judged.")] = 50,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")] = None,
+    workers: Workers = None,
     format: InFormat = None,
     json: Json = False,
 ) -> None:
     """Every method on your own table: a leaderboard, and which to take and why."""
-    from wane import tables
+    from wane import tables, trackers
     from wane.cli.console import console, table
     from wane.experiments import compare as comparing
 
-    names = None if methods == "all" else [name.strip() for name in methods.split(",") if name.strip()]
+    told = teller(json)
+    left_out = unfit(alpha) if methods == "all" else {}
+    given = trackers.names() if methods == "all" else methods.split(",")
+    names = [name for name in map(str.strip, given) if name and name not in left_out]
+    for name, why in left_out.items():
+        told(f"{name} is left out: {why}")
     options = tables.Options(y, tuple(yhat or ()), id, time, no_id, no_time, score=score and score.value)
     kind = f".{format.value}" if format else None
     with shown(quiet=json) as started:
-        found = tables.series(file, options, kind, teller(json))
+        found = tables.series(file, options, kind, told)
         results = comparing.judged([s.scores for s in found.series], names, alpha, series, workers, started)
     words = suggested(file, options, alpha, format and format.value, found, results)
-    results = {**results, "command": words}
+    results = {**results, "left_out": left_out, "command": words}
     if json:
         typer.echo(plain_json.dumps(finite(results), indent=2))
         return
@@ -271,3 +255,21 @@ def compare(
     screen.print(results["command"], soft_wrap=True, markup=False)
     if results["too_short"]:
         screen.print(f"left out, too short to be judged: {results['too_short']} series", style="dim")
+
+
+def unfit(alpha: float) -> dict[str, str]:
+    """The methods that cannot be made for a level with nothing tuned, and why."""
+    import numpy as np
+
+    from wane import trackers
+    from wane.checks import share
+    from wane.experiments.leaderboard import settings
+
+    share("alpha", alpha)
+    found = {}
+    for name in trackers.names():
+        try:
+            trackers.make(name, alpha, **settings(name, np.ones(1)))
+        except ValueError as error:
+            found[name] = str(error)
+    return found

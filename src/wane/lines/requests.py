@@ -52,7 +52,8 @@ def parsed(raw: bytes | None) -> Any:
     try:
         return DECODER.decode(raw.removeprefix(MARK).decode())
     except (ValueError, RecursionError) as error:
-        raise Refused("json", f"the line must be one JSON object in UTF-8: {error}, got {described(raw)}") from error
+        why = f"{error.msg} (character {error.pos + 1})" if isinstance(error, json.JSONDecodeError) else error
+        raise Refused("json", f"the line must be one JSON object in UTF-8: {why}, got {described(raw)}") from error
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

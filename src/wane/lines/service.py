@@ -73,4 +73,17 @@ def differences(there: Any, here: Any, where: str) -> Iterator[str]:
         for pair in zip(there, here, strict=True):
             yield from differences(*pair, where)
     elif there != here:
-        yield f"{where} is {described(there).rpartition(' (')[0]} there, {described(here).rpartition(' (')[0]} here"
+        yield f"{where} is {said(there)} there, {said(here)} here"
+
+
+def said(value: Any) -> str:
+    """A setting in plain data, in an error.
+
+    >>> said({"float": "-inf"}), said("auto"), said([{"format": 1}, {"format": 1}])
+    ('-inf', "'auto'", 'a list of 2')
+    """
+    if isinstance(value, dict) and value.keys() == {"float"}:
+        return str(value["float"])
+    if isinstance(value, list) and any(isinstance(part, dict) for part in value):
+        return f"a list of {len(value)}"
+    return described(value).rpartition(" (")[0]

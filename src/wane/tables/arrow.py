@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from wane.tables.chunk import MOST, Chunk, cells, pure
+from wane.tables.columns import refuse_repeated
 
 MIXED = "{} has values of several types, and Parquet one for all its rows ({}): write CSV or JSON lines"
 
@@ -46,8 +47,7 @@ class ParquetReader:
         with named(name):
             self.file = parquet.ParquetFile(file)
         self.names = list(self.file.schema_arrow.names)
-        if len(set(self.names)) < len(self.names):
-            raise ValueError(f"{name} has two columns of one name: {', '.join(self.names)}")
+        refuse_repeated(self.names, name)
         self.total = self.file.metadata.num_rows
         self.batches = self.file.iter_batches(batch_size=MOST)
         self.batch: Any = None
@@ -66,13 +66,19 @@ class ParquetReader:
         def column(name: str) -> Any:
             return self._cells(part.column(name))
 
-        return Chunk(self.names, part.num_rows, column, lambda i: f"{self.name}, row {first + i}", ".parquet", part)
+        def values(name: str) -> list[Any]:
+            return self._values(part.column(name))
+
+        def where(i: int) -> str:
+            return f"{self.name}, row {first + i}"
+
+        return Chunk(self.names, part.num_rows, column, values, where, ".parquet", part)
 
     def nothing(self) -> Chunk:
         """No rows, with the types of the columns."""
         schema = self.file.schema_arrow
         none = self.pa.RecordBatch.from_arrays([self.pa.array([], field.type) for field in schema], schema=schema)
-        return Chunk(self.names, 0, lambda name: [], str, ".parquet", none)
+        return Chunk.empty(self.names, ".parquet", none)
 
     def _cells(self, column: Any) -> Any:
         """An array where pyarrow has numbers or moments, else a list."""
@@ -88,8 +94,20 @@ class ParquetReader:
         if types.is_integer(kind) and not column.null_count:
             return column.to_numpy(zero_copy_only=False)
         if types.is_floating(kind) or types.is_integer(kind):
-            return column.cast(self.pa.float64()).to_numpy(zero_copy_only=False)
+            return column.cast(self.pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return column.to_pylist()
+
+    def _values(self, column: Any) -> list[Any]:
+        """Python's values; a moment that is finer than Python's as text."""
+        types, kind = self.pa.types, column.type
+        if types.is_floating(kind) or (types.is_integer(kind) and not column.null_count):
+            return pure(self._cells(column))
+        if types.is_timestamp(kind) and kind.unit == "ns":
+            try:
+                column = column.cast(self.pa.timestamp("us", kind.tz))
+            except self.pa.ArrowInvalid:
+                column = column.cast(self.pa.string())
+        return list(column.to_pylist())
 
     def share(self) -> float | None:
         """By the rows."""
@@ -128,9 +146,9 @@ class ParquetWriter:
 
     def _column(self, name: str, chunk: Chunk, known: dict[str, np.ndarray]) -> Any:
         """A column of another kind of file."""
+        values = [typed(v) for v in chunk.values(name)]
         if name in known:
             return self.pa.array(cells(known[name]), self.pa.float64())
-        values = [typed(v) for v in pure(chunk.column(name))]
         try:
             return self.pa.array(values, self.pa.string() if chunk.kind == ".csv" else None)
         except (self.pa.ArrowException, OverflowError) as error:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from wane.tables.chunk import Chunk
 from wane.tables.columns import Columns
 
 MOMENT = "datetime64[us]"
+LOCAL = re.compile(r"[-+]?\d[\d., '\u2019\u00a0\u202f]*")  # a number as people write it
 NO_TIME = "{}: no time in the column {!r}: fill it, drop the row, or give --no-time"
 
 
@@ -126,23 +129,27 @@ def number(cell: Any, chunk: Chunk, name: str, i: int) -> float:
             return float(cell)
         except (ValueError, OverflowError):
             pass
-    raise ValueError(
-        f"{chunk.where(i)}: the column {name!r} must hold numbers, got {described(cell)}: "
-        "correct it, or leave the cell empty"
-    )
+    hint = "correct it, or leave the cell empty"
+    if isinstance(cell, str) and LOCAL.fullmatch(cell.strip()):
+        hint = "write it with a point for decimals and nothing between thousands, as 1234.5"
+    raise ValueError(f"{chunk.where(i)}: the column {name!r} must hold numbers, got {described(cell)}: {hint}")
 
 
 def keys(chunk: Chunk, name: str) -> Any:
-    """A column of ids: whole numbers as an array, others as a list."""
+    """A column of ids: whole numbers as an array, others as a list, decimal numbers as text."""
     cells = chunk.column(name)
     if isinstance(cells, np.ndarray):
         if cells.dtype.kind in "iu":
             return cells
-        cells = cells.tolist()
+        cells = cells.tolist() if cells.dtype.kind == "M" else chunk.values(name)
+        cells = [str(cell) if isinstance(cell, Decimal) else cell for cell in cells]
     if not all(cells) or any(cell != cell for cell in cells):
         for i, cell in enumerate(cells):
             if cell is None or cell != cell or cell == "":
                 raise ValueError(f"{chunk.where(i)}: no id in the column {name!r}: fill it, or drop the row")
+    if {dict, list} & set(map(type, cells)):
+        i = next(i for i, cell in enumerate(cells) if isinstance(cell, (dict, list)))
+        raise ValueError(f"{chunk.where(i)}: the column {name!r} must hold ids, got {described(cells[i])}: write text")
     return cells
 
 
@@ -177,7 +184,7 @@ def read_times(cells: list[str], chunk: Chunk, name: str) -> np.ndarray:
     for i, cell in enumerate(cells):
         try:
             found[i] = instant(cell.strip().replace("Z", "+00:00"))
-        except ValueError:
+        except (ValueError, OverflowError):
             if missing(cell):
                 raise ValueError(NO_TIME.format(chunk.where(i), name)) from None
             raise ValueError(

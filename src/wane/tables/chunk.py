@@ -18,7 +18,9 @@ class Chunk:
     Args:
         names: of the columns.
         rows: how many there are.
-        column: the cells of a column: an array, or a list with None or empty text where a cell is missing.
+        column: the cells of a column to be computed with: an array, or a list with None or empty text where a cell is
+            missing.
+        values: the cells of a column to be written elsewhere: Python's values, from which nothing is lost.
         where: what an error calls row i, such as "sales.csv, line 7".
         kind: of the file: ".csv", ".jsonl", ".parquet".
         own: the rows as the reader has them, from which the writer of the same kind takes them untouched.
@@ -27,9 +29,15 @@ class Chunk:
     names: Sequence[str]
     rows: int
     column: Callable[[str], Any]
+    values: Callable[[str], list[Any]]
     where: Callable[[int], str]
     kind: str
     own: Any
+
+    @classmethod
+    def empty(cls, names: Sequence[str], kind: str, own: Any) -> Chunk:
+        """No rows."""
+        return cls(names, 0, lambda name: [], lambda name: [], str, kind, own)
 
 
 class Reader(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -66,6 +67,13 @@ def chosen(
     if len(set(used)) < len(used):
         raise ValueError(f"each must be a column of its own, got {found.said()}")
     return found
+
+
+def refuse_repeated(names: Sequence[str], table: str) -> None:
+    """An error where two columns have one name."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"{table} has two columns of one name, {name!r}: rename or drop one")
 
 
 def first(kind: str, names: Sequence[str]) -> str | None:

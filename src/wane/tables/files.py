@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from wane.saving import replacing
 from wane.tables.arrow import ParquetReader, ParquetWriter
 from wane.tables.chunk import Reader, Writer
 from wane.tables.lines import JsonReader, JsonWriter
-from wane.tables.paths import STANDARD, unwritable
+from wane.tables.paths import FULL, STANDARD, unwritable
 from wane.tables.text import CsvReader, CsvWriter
 
 KINDS = {
@@ -24,14 +25,15 @@ KINDS = {
     ".parquet": ".parquet",
     ".pq": ".parquet",
 }
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 READERS: dict[str, Any] = {".csv": CsvReader, ".jsonl": JsonReader, ".parquet": ParquetReader}
 WRITERS: dict[str, Any] = {".csv": CsvWriter, ".jsonl": JsonWriter, ".parquet": ParquetWriter}
 
 
-def kind_of(path: str, otherwise: str | None = None, option: str = "--format") -> str:
+def kind_of(path: str, otherwise: str | None = None, option: str | None = "--format") -> str:
     """The kind of a table by the end of its name; ``otherwise`` for standard input and output.
 
-    ``option`` is what an error says to give.
+    ``option`` is what an error says to give, if there is one.
 
     >>> kind_of("sales.CSV"), kind_of("-", ".jsonl")
     ('.csv', '.jsonl')
@@ -39,8 +41,10 @@ def kind_of(path: str, otherwise: str | None = None, option: str = "--format") -
     if path == STANDARD:
         return otherwise or ".csv"
     end = os.path.splitext(path)[1].lower()
+    if end in PACKED and option != "--out-format":
+        raise ValueError(f"{path} is compressed: unpack it first, and give what was in it")
     if end not in KINDS:
-        raise ValueError(f"{path} must end in one of {', '.join(KINDS)}, or give {option}")
+        raise ValueError(f"{path} must end in one of {', '.join(KINDS)}" + (f", or give {option}" if option else ""))
     return KINDS[end]
 
 
@@ -49,6 +53,8 @@ def reading(path: str, kind: str | None = None) -> Iterator[Reader]:
     """A reader of a file, or of standard input for "-"."""
     kind = kind or kind_of(path)
     if path == STANDARD:
+        if sys.stdin is None:
+            raise OSError("standard input is closed: give a file")
         yield READERS[kind](sys.stdin.buffer, "standard input")
         return
     if os.path.isdir(path):
@@ -71,12 +77,22 @@ def writing(path: str, kind: str, source: Reader) -> Iterator[Writer]:
             yield from written(WRITERS[kind](file, source))
             file.flush()
         return
-    with contextlib.ExitStack() as stack:
-        try:
-            file = stack.enter_context(replacing(path, sync=True))
-        except OSError as error:
-            raise OSError(unwritable(path, error, "--out")) from None
+    with replacing_in_words(path, "--out") as file:
         yield from written(WRITERS[kind](file, source))
+
+
+@contextlib.contextmanager
+def replacing_in_words(path: str, option: str) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of another at the end; the error where it cannot names the option."""
+    opened = False
+    try:
+        with replacing(path, sync=True) as file:
+            opened = True
+            yield file
+    except OSError as error:
+        if opened and error.errno not in FULL:
+            raise
+        raise OSError(unwritable(path, error, option)) from None
 
 
 def written(writer: Writer) -> Iterator[Writer]:
@@ -91,11 +107,16 @@ def written(writer: Writer) -> Iterator[Writer]:
 
 @contextlib.contextmanager
 def standard_output() -> Iterator[BinaryIO]:
-    """Standard output; one that was closed is an error in words."""
+    """Standard output; one that was closed, or is full, is an error in words."""
+    if sys.stdout is None:
+        raise OSError("standard output is closed: give --out")
     sys.stdout.flush()
     try:
         yield sys.stdout.buffer
-    except BrokenPipeError:
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, *FULL):
+            raise
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())  # what is left goes there, without another error
-        raise OSError("standard output was closed before everything was written; a --state is as before") from None
+        what = "was closed" if error.errno == errno.EPIPE else f"failed ({error.strerror})"
+        raise OSError(f"standard output {what} before everything was written; a --state is as before") from None

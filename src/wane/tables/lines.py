@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import json
 import math
 import os
@@ -11,7 +12,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from wane.tables.chunk import Chunk, cells, pure
+from wane.tables.chunk import Chunk, cells
+
+LOST = "{}: the first object has no field {!r}, and its fields are the columns: write JSON lines, or give it one"
+TAKEN = "{}: the object has the field {!r} already: choose a --prefix for the new ones"
 
 
 class JsonReader:
@@ -47,20 +51,31 @@ class JsonReader:
                     pairs.append((line, self._object(line)))
                     numbers.append(self.line)
 
+        known = set(self.names)
+
         def column(name: str) -> list[Any]:
             return [found.get(name) for _, found in pairs]
 
-        return Chunk(self.names, len(pairs), column, lambda i: f"{self.name}, line {numbers[i]}", ".jsonl", pairs)
+        def values(name: str) -> list[Any]:
+            for i, (_, found) in enumerate(pairs):
+                if len(found) > len(known) or not known.issuperset(found):
+                    raise ValueError(LOST.format(where(i), next(field for field in found if field not in known)))
+            return column(name)
+
+        def where(i: int) -> str:
+            return f"{self.name}, line {numbers[i]}"
+
+        return Chunk(self.names, len(pairs), column, values, where, ".jsonl", pairs)
 
     def nothing(self) -> Chunk:
         """No rows."""
-        return Chunk(self.names, 0, lambda name: [], str, ".jsonl", [])
+        return Chunk.empty(self.names, ".jsonl", [])
 
     def _object(self, line: bytes) -> dict[str, Any]:
         try:
             found = json.loads(line)
         except ValueError as error:
-            raise ValueError(f"{self.name}, line {self.line} is not JSON: {error}") from None
+            raise ValueError(f"{self.name}, line {self.line} is not JSON: {reason(error)}") from None
         except RecursionError:
             raise ValueError(f"{self.name}, line {self.line} is nested too deeply to be read: flatten it") from None
         if not isinstance(found, dict):
@@ -83,13 +98,16 @@ class JsonWriter:
         """An object a row."""
         added = [dict(zip(new, row, strict=True)) for row in zip(*[finite(v) for v in new.values()], strict=True)]
         if chunk.kind == ".jsonl":
+            for i, (_, found) in enumerate(chunk.own):
+                if taken := new.keys() & found.keys():
+                    raise ValueError(TAKEN.format(chunk.where(i), min(taken)))
             made = [extended(line, found, more) for (line, found), more in zip(chunk.own, added, strict=True)]
         else:
-            columns = [cells(known[n]) if n in known else pure(chunk.column(n)) for n in chunk.names]
+            columns = [cells(known[n]) if n in known else chunk.values(n) for n in chunk.names]
             rows = zip(*columns, strict=True)
             made = [
                 json.dumps(
-                    {**dict(zip(chunk.names, map(plain, row), strict=True)), **more}, ensure_ascii=False
+                    {**dict(zip(chunk.names, map(plain, row), strict=True)), **more}, ensure_ascii=False, default=plain
                 ).encode()
                 for row, more in zip(rows, added, strict=True)
             ]
@@ -106,8 +124,6 @@ def extended(line: bytes, found: dict[str, Any], more: dict[str, Any]) -> bytes:
     >>> extended(b'{"y": 1.50}', {"y": 1.5}, {"lower": 1.0})
     b'{"y": 1.50, "lower": 1.0}'
     """
-    if taken := found.keys() & more.keys():
-        raise ValueError(f"an object has the field {min(taken)!r} already: choose a --prefix for the new ones")
     begun = line.strip()[:-1].rstrip()
     return begun + (b", " if found else b"") + json.dumps(more)[1:].encode()
 
@@ -117,8 +133,20 @@ def finite(values: np.ndarray) -> list[Any]:
     return [str(v) if v is not None and math.isinf(v) else v for v in cells(values)]
 
 
+def reason(error: ValueError) -> str:
+    """Why a line is not JSON; which line that is, is said elsewhere."""
+    return f"{error.msg} (character {error.pos + 1})" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
 def plain(value: Any) -> Any:
-    """A value that JSON has: dates as text, NaN as null."""
+    """A value that JSON has: dates as text, NaN as null, a decimal number as text if a float is not as exact.
+
+    >>> plain(decimal.Decimal("1.10")), plain(decimal.Decimal("12345678901234567.10"))
+    (1.1, '12345678901234567.10')
+    """
+    if isinstance(value, decimal.Decimal):
+        near = float(value)
+        return near if decimal.Decimal(repr(near)) == value else str(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None if value != value else str(value)
     if isinstance(value, (datetime.date, datetime.datetime)):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Mapping
 from itertools import combinations
 
 STANDARD = "-"  # standard input or output
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what only writing can lead to
 FILE = "FILE"  # what the table that is read is called
 
 
@@ -35,10 +37,14 @@ def same(first: str, second: str) -> bool:
 def refuse_unwritable(given: Mapping[str, str | None]) -> None:
     """An error where a file could not be written at the end; ``given`` are paths by option."""
     for option, path in given.items():
-        if path is None or path == STANDARD:
+        if path is None:
             continue
+        if path == STANDARD:
+            raise ValueError(f"{option} is a file, not standard output: give a name")
         if os.path.isdir(path):
             raise ValueError(f"{path} is a folder: give a file as {option}")
+        if os.path.exists(path) and not os.path.isfile(path):  # /dev/full, for one, has no end
+            raise ValueError(f"{path} is not a regular file: give another {option}")
         try:
             with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
                 pass

@@ -27,14 +27,15 @@ class Record:
     """Rows as they come; an outcome at the end of an interval is inside.
 
     ``labels`` counts the rows that have an outcome and intervals, ``hits`` those inside by level; ``widths`` adds up
-    the finite ones, of which there are ``finite``.
+    the finite ones, of which there are ``finite``, beside ``infinite`` others.
     """
 
     def __init__(self, columns: Columns, prefix: str, levels: int, keep: bool = False) -> None:
         """No rows."""
         self.columns, self.prefix, self.keep = columns, prefix, keep
         self.labels, self.hits = 0, np.zeros(levels, dtype=np.int64)
-        self.widths, self.finite = np.zeros(levels), np.zeros(levels, dtype=np.int64)
+        self.widths = np.zeros(levels)
+        self.finite, self.infinite = np.zeros(levels, dtype=np.int64), np.zeros(levels, dtype=np.int64)
         self.parts: list[tuple[Any, ...]] = []
         self.ids: list[Any] = []
 
@@ -55,6 +56,7 @@ class Record:
         self.hits += np.count_nonzero((lower <= y) & (y <= upper), axis=0)  # false for NaN
         self.widths += np.where(np.isfinite(width), width, 0.0).sum(axis=0)
         self.finite += np.count_nonzero(np.isfinite(width), axis=0)
+        self.infinite += np.count_nonzero(np.isinf(width), axis=0)
 
     def _one(self, rows: Rows, panel: Any) -> np.ndarray:
         """One forecast of two columns: the first of a forecast and a scale, the middle of two quantiles."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from wane.panel import Panel
-from wane.saving import save
 from wane.tables import cells
 from wane.tables.chunk import MOST, Chunk, Reader, Writer
 from wane.tables.columns import Columns, chosen
 from wane.tables.files import kind_of, reading, writing
-from wane.tables.paths import FILE, STANDARD, refuse_same, refuse_unwritable
+from wane.tables.paths import FILE, refuse_same, refuse_unwritable
 from wane.tables.record import Record
-from wane.tables.session import Session, loaded
+from wane.tables.session import Session, keeping, loaded
 from wane.tables.stop import Stop
 
 SMALL = 1_000  # series for which auto is not slow
@@ -68,7 +68,8 @@ class Options:
 class Report:
     """What became of a run: counts of its own rows, not of those before it; ``resumed`` says whether there are such.
 
-    ``learned`` is False where no series is longer than the delay: no label came in time to be learned.
+    ``learned`` is False where no series is longer than the delay: no label came in time to be learned. ``width`` is the
+    mean of the finite intervals, ``infinite`` counts the others.
     """
 
     columns: Columns
@@ -82,6 +83,7 @@ class Report:
     learned: bool
     coverage: tuple[float, ...]
     width: tuple[float, ...]
+    infinite: tuple[int, ...]
     seconds: float
     interrupted: bool
     record: Record | None
@@ -107,7 +109,7 @@ def play(
         path: the table, or "-".
         out: the table to write, or "-"; it is replaced as a whole.
         options: the columns and the settings.
-        state: a file to go on from, if it is there, which is replaced once ``out`` is safe.
+        state: a file to go on from, if it is there, which is replaced right after ``out``, once both are on the disk.
         kinds: of the two tables, where their names do not say it.
         told: is given sentences for the user.
         progress: is given the rows so far, and the share of the table, where it is known.
@@ -119,22 +121,19 @@ def play(
     kind_out = kinds[1] or kind_of(out, kind_in, "--out-format")
     refuse_same({FILE: path, "--out": out, "--state": state, "--report": report})
     refuse_unwritable({"--state": state, "--report": report})
-    session, stop = None if state is None else loaded(state), Stop()
-    begun = clock.perf_counter()
-    with reading(path, kind_in) as reader:
-        session = started(session, reader, path, kind_in, options, state, told)
+    begun, stop = clock.perf_counter(), Stop()
+    with stop.watching(), keeping(state) as keep, reading(path, kind_in) as reader:
+        session = started(None if state is None else loaded(state), reader, path, kind_in, options, state, told)
         refuse_taken(session, reader, options.prefix)
         before = session.rows
         kept = Record(session.columns, options.prefix, len(session.panel.design.alphas), record or report is not None)
         way = sorted_way if options.sort else straight_way
-        with stop.watching():
-            with writing(out, kind_out, reader) as writer:
-                cut = way(reader, writer, session, options, stop, progress, kept)
-                made = summed_up(session, before, clock.perf_counter() - begun, cut, kept)
-                if report is not None:
-                    write_report(made)
-            if state is not None:
-                save(state, session)
+        with writing(out, kind_out, reader) as writer:
+            cut = way(reader, writer, session, options, stop, progress, kept)
+            made = summed_up(session, before, clock.perf_counter() - begun, cut, kept)
+            if report is not None:
+                write_report(made)
+            keep(session)
     if session.strange:
         told(
             f"warning: {state} knew none of the series of this table, which begin anew: is it the state of another one?"
@@ -159,6 +158,7 @@ def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Re
         bool((session.panel.seen[:n] > session.delay).any()),
         tuple(coverage.tolist()),
         tuple(width.tolist()),
+        tuple(kept.infinite.tolist()),
         seconds,
         cut,
         kept if kept.keep else None,
@@ -244,7 +244,7 @@ def default_method(path: str, kind: str, columns: Columns) -> tuple[str, str]:
     """Auto for few series, magl for many, and why."""
     if columns.id is None:
         return "auto", "the table is one series"
-    if path == STANDARD:
+    if not os.path.isfile(path):  # standard input, or another pipe: it can be read once
         return "auto", f"how many series come is not known yet; beyond {SMALL:,}, --method magl is much faster"
     found: set[Any] = set()
     with reading(path, kind) as reader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,13 @@ import numpy as np
 from wane.learners import state as plain_data
 from wane.panel import Panel
 from wane.panel.state import packed, unpacked
-from wane.saving import SavedFileError, known, load
+from wane.saving import SavedFileError, known, load, written
 from wane.tables.cells import MOMENT, Rows
 from wane.tables.columns import Columns
+from wane.tables.files import replacing_in_words
+from wane.tables.paths import unwritable
 
-NAMED = re.compile(r"row (\d+): |(\w+)\[(\d+)\]")  # how the panel names a row
+NAMED = re.compile(r"row (\d+): |((?:the scale of )?\w+)\[(\d+)\]")  # how the panel names a row
 
 
 @known
@@ -170,3 +172,38 @@ def loaded(path: str) -> Session | None:
             f"{path} holds a {type(found).__name__}, not the state of `wane run`: give another --state"
         )
     return found
+
+
+@contextlib.contextmanager
+def keeping(path: str | None) -> Iterator[Callable[[Session], None]]:
+    """Gives a function that writes a session, which takes the place of the file at the end.
+
+    It is an error if the file is not what it was at the beginning: another run has replaced it, and would be undone.
+    """
+    if path is None:
+        yield lambda session: None
+        return
+    before = stamp(path)
+    with replacing_in_words(path, "--state") as file:
+
+        def keep(session: Session) -> None:
+            try:
+                file.write(written(session.state_dict()))
+                file.flush()  # a full disk is known before anything is replaced
+            except OSError as error:
+                raise OSError(unwritable(path, error, "--state")) from None
+            if stamp(path) != before:
+                raise ValueError(
+                    f"another run has replaced {path} meanwhile, and nothing was changed: run this one again"
+                )
+
+        yield keep
+
+
+def stamp(path: str) -> tuple[int, int, int] | None:
+    """What changes when a file is replaced; None if there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -13,8 +13,8 @@ class Stop:
     """Ctrl-C: while something is read at once, else after the chunk; a second one at once, and nothing is kept."""
 
     def __init__(self) -> None:
-        """Nothing was asked for."""
-        self.asked, self.reading = False, False
+        """Nothing was asked for, and nothing has been read."""
+        self.asked, self.reading = False, True
 
     def __call__(self, number: int, frame: Any) -> None:
         """The signal came."""

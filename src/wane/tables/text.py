@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import io
+import json
 import os
 from collections.abc import Sequence
 from itertools import islice
@@ -12,9 +14,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from wane.tables.chunk import Chunk, cells, pure
+from wane.tables.chunk import Chunk, cells
+from wane.tables.columns import refuse_repeated
 
 DELIMITERS = ",;\t|"
+MARK = "\ufeff"  # before text in UTF-8; without it Excel takes the text for something else
+UNCLOSED = "unexpected end of data"  # what csv says of lines that end within quotes
 EMPTY = "{} is empty: wanted a header, such as ds,y,yhat, and a row a round"
 
 
@@ -24,41 +29,59 @@ class CsvReader:
     def __init__(self, file: BinaryIO, name: str) -> None:
         """Read the header."""
         self.file, self.name, self.line = file, name, 0
-        self.text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        self.text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         try:
             self.size = os.fstat(file.fileno()).st_size
         except (OSError, ValueError):
             self.size = 0
         head = self._lines(1)
+        self.mark = MARK if head and head[0].startswith(MARK) else ""
+        head = [line.removeprefix(self.mark) for line in head]
         if not head or not head[0].strip():
             raise ValueError(EMPTY.format(name))
         self.delimiter = max(DELIMITERS, key=lambda mark: head[0].count(mark))
+        self.names = self._rows(head)[0]
+        refuse_repeated(self.names, name)
         self.head, self.line = "".join(head), len(head)
         self.end = "\r\n" if self.head.endswith("\r\n") else "\n"
-        self.names = self._rows(head)[0]
-        if len(set(self.names)) < len(self.names):
-            raise ValueError(f"{name} has two columns of one name: {', '.join(self.names)}")
 
-    def _lines(self, rows: int) -> list[str]:
-        """So many lines, and more where a cell goes on over the end of a line."""
+    def _lines(self, count: int) -> list[str]:
+        """At most so many lines."""
         try:
-            lines = list(islice(self.text, rows))
-            quotes = sum(line.count('"') for line in lines)
-            while quotes % 2:
-                more = self.text.readline()
-                if not more:
-                    break
-                lines.append(more)
-                quotes += more.count('"')
+            return list(islice(self.text, count))
         except UnicodeDecodeError as error:
-            raise ValueError(f"{self.name} is not text in UTF-8 ({error}): save it so") from None
-        return lines
+            near = error.object[max(error.start - 12, 0) : error.start + 8]
+            raise ValueError(f"{self.name} is not text in UTF-8, near {near!r}: save it as CSV UTF-8") from None
 
     def _rows(self, lines: list[str]) -> list[list[str]]:
-        try:
-            return list(csv.reader(lines, delimiter=self.delimiter, strict=True))
-        except csv.Error as error:
-            raise ValueError(f"{self.name}, after line {self.line}: {error}") from None
+        """The cells of these lines; more lines are added where the last cell goes on over the end of a line."""
+        while True:
+            try:
+                return list(self._parser(lines))
+            except csv.Error as error:
+                if UNCLOSED not in str(error):
+                    raise ValueError(f"{self._bad(lines)}: {error}") from None
+                if not self._add(lines):
+                    raise ValueError(f"{self._bad(lines)}: a quote is opened here and never closed") from None
+
+    def _parser(self, lines: list[str]) -> Any:
+        return csv.reader(lines, delimiter=self.delimiter, strict=True)
+
+    def _add(self, lines: list[str]) -> bool:
+        """Add the lines up to one that may close a quote; False at the end of the file."""
+        size, quotes = len(lines), 0
+        while not quotes % 2 and (more := self._lines(1)):
+            lines += more
+            quotes += more[0].count('"')
+        return len(lines) > size
+
+    def _bad(self, lines: list[str]) -> str:
+        """Where the first row begins that is none."""
+        parser, begin = self._parser(lines), 0
+        with contextlib.suppress(csv.Error):
+            for _ in parser:
+                begin = parser.line_num
+        return f"{self.name}, line {self.line + begin + 1}"
 
     def read(self, rows: int) -> Chunk | None:
         """About so many lines; empty ones are left out."""
@@ -85,15 +108,18 @@ class CsvReader:
             k = places[name]
             return [row[k] for row in parsed]
 
-        return Chunk(self.names, len(parsed), column, lambda i: f"{self.name}, line {numbers[i]}", ".csv", lines)
+        def where(i: int) -> str:
+            return f"{self.name}, line {numbers[i]}"
+
+        return Chunk(self.names, len(parsed), column, column, where, ".csv", lines)
 
     def nothing(self) -> Chunk:
         """No rows."""
-        return Chunk(self.names, 0, lambda name: [], str, ".csv", [])
+        return Chunk.empty(self.names, ".csv", [])
 
     def _joined(self, lines: list[str], first: int) -> tuple[list[str], list[int]]:
         """One text a row, where some go over several lines; and the number of its first line."""
-        reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+        reader = self._parser(lines)
         made, numbers, begin = [], [], 0
         for _ in reader:
             made.append("".join(lines[begin : reader.line_num]))
@@ -120,13 +146,13 @@ class CsvWriter:
     def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
         """The rows, and the header before the first."""
         if not self.begun:
-            head = self.source.head.rstrip("\r\n") if self.source else self._line(chunk.names)
-            self._put([self.delimiter.join([head, *new])])
+            head = self.source.mark + self.source.head.rstrip("\r\n") if self.source else self._line(chunk.names)
+            self._put([self.delimiter.join([head, self._line(list(new))])])
             self.begun = True
         if chunk.kind == ".csv":
             rows = [line.rstrip("\r\n") for line in chunk.own]
         else:
-            columns = [[shown(v) for v in pure(chunk.column(name))] for name in chunk.names]
+            columns = [[shown(v) for v in chunk.values(name)] for name in chunk.names]
             rows = [self._line(row) for row in zip(*columns, strict=True)]
         added = [["" if v is None else repr(v) for v in cells(values)] for values in new.values()]
         self._put(map(self.delimiter.join, zip(rows, *added, strict=True)))
@@ -148,11 +174,13 @@ class CsvWriter:
 def shown(value: Any) -> str:
     """A value as the text of a cell.
 
-    >>> shown(None), shown(0.1), shown(np.datetime64("2024-02-29"))
-    ('', '0.1', '2024-02-29')
+    >>> shown(None), shown(0.1), shown(True), shown({"a": [1]})
+    ('', '0.1', 'true', '{"a": [1]}')
     """
     if value is None or value != value:
         return ""
+    if isinstance(value, (bool, dict, list)):
+        return json.dumps(value, ensure_ascii=False, default=shown)
     if isinstance(value, (datetime.date, datetime.datetime)):
         return value.isoformat()
     return value if isinstance(value, str) else str(value)
