@@ -65,6 +65,25 @@ def test_run_writes_a_report(tmp_path):
     assert "report.html" in out and "Intervals for in.csv" in page and "s1" in page
 
 
+def test_a_report_names_the_settings(tmp_path):
+    pytest.importorskip("wane.report")
+    lines = table(60).splitlines(keepends=True)
+    files = [tmp_path / "first.csv", tmp_path / "then.csv"]
+    for path, rows in zip(files, (lines[1:31], lines[31:]), strict=True):
+        path.write_text("".join([lines[0], *rows]))
+    settings = ("--method", "magl", "--set", "epsilon=2.5", "--set", "lower_limit=-9.25", "--warm-up", 3)
+    pages = []
+    for path in files:
+        made = path.with_suffix(".html")
+        run("run", path, *settings, "--state", tmp_path / "state", "--report", made, "--out", tmp_path / "out.csv")
+        pages.append(made.read_text(encoding="utf-8"))
+    for page in pages:
+        wanted = {"set.epsilon": "2.5", "set.lower_limit": "-9.25", "warm_up": "3"}
+        assert all(f"<td>{name}</td><td>{value}</td>" in page for name, value in wanted.items())
+        assert "set.upper_limit" not in page
+    assert ["the rows before are not in this report" in page for page in pages] == [False, True]
+
+
 def test_run_is_a_filter():
     out, said = run("run", "-", "--method", "magl", given=table(20).encode())
     assert out.count("\n") == 21 and out.startswith("ds,id,actual,forecast,lower,upper\n") and "20 rows" in said

@@ -306,6 +306,12 @@ def test_foreign_files(tmp_path, raw):
         load(tmp_path / "x")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no file without an end")
+def test_a_foreign_file_without_an_end():
+    with pytest.raises(SavedFileError, match="not written by wane"):
+        load("/dev/full")
+
+
 @settings(max_examples=100)
 @given(raw=st.binary(max_size=200), magic=st.booleans())
 def test_no_bytes_give_another_error(raw, magic, tmp_path_factory):

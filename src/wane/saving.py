@@ -81,7 +81,9 @@ def load(path: Path, /, **objects: Any) -> Any:
     ``objects`` are the arguments that a file cannot hold (functions of yours), by name.
     """
     with open(path, "rb") as file:
-        raw = file.read()
+        raw = file.read(LONGEST_HEADER)
+        if raw.startswith(MAGIC):  # else it may be anything, of any size
+            raw += file.read()
     state = payload(raw, os.fspath(path))
     try:
         return rebuilt(state, objects)

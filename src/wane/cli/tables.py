@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json as plain_json
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -168,7 +169,12 @@ def write_report(path: Path, made: Any, file: str) -> bool:
     if not tracks:
         typer.echo("no row has an interval: there is nothing to report", err=True)
         return False
-    said = {"file": file, "method": made.method, "alpha": list(made.alpha), "score": made.score, "delay": made.delay}
+    design = made.panel.design
+    limits = dict(zip(("lower_limit", "upper_limit"), design.limits, strict=True))
+    said = {"file": file, "score": made.score, "delay": made.delay, "warm_up": design.warm_up}
+    said["set"] = {**design.hyperparameters, **{name: x for name, x in limits.items() if math.isfinite(x)}}
+    if made.resumed:
+        said["went_on"] = "from a state: the rows before are not in this report"
     module.write(path, tracks, {**said, "columns": made.columns.said()}, f"Intervals for {Path(file).name}")
     return True
 
