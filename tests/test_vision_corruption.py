@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wane.vision.corruption import KINDS, corrupt, kinds, weather
+from wane.vision.corruption import KINDS, camera, corrupt, kinds, weather
 from wane.vision.corruption import kinds as names
 
 PUBLISHED = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog
@@ -298,7 +298,7 @@ def test_glass_scatters_and_blurs(severity):
     reach = 24 * strength("glass_blur", severity)
     down, right = reach * rng_of(2, 0).uniform(-1.0, 1.0, (2, 24, 30))
     scattered = pixel_by_pixel(x, lambda i, j: between(x, i + down[i, j], j + right[i, j]))
-    want = under_a_bell(scattered, reach / 2.0)
+    want = under_a_bell(scattered, 24 * camera.GLASS)
     assert_rounded(corrupt(pictures(1, 24, 30), "glass_blur", severity, 2), want[None])
 
 
@@ -333,15 +333,20 @@ def test_pixelate_takes_means_of_blocks(severity, block):
     assert_rounded(corrupt(images, "pixelate", severity), means.repeat(block, axis=1).repeat(block, axis=2))
 
 
-def test_elastic_bends_farther_at_each_severity():
-    """On slopes, how far a pixel was moved can be read; it is as far as it says, and always in the same direction."""
-    slope = np.broadcast_to(np.arange(0, 256, 2, dtype=np.uint8)[:, None], (1, 128, 128))
-    inside = (slice(None), slice(30, -30))
-    moves = [(corrupt(slope, "elastic_transform", s, 1).astype(float) - slope)[inside] / 2.0 for s in range(1, 6)]
+@pytest.mark.parametrize(("kind", "least"), [("elastic_transform", 0.3), ("glass_blur", 0.08)])
+@pytest.mark.parametrize("size", [128, 224])
+def test_pixels_are_moved_farther_at_each_severity(kind, least, size):
+    """On slopes, how far a pixel was moved can be read; it is as far as it says, and always in the same direction.
+
+    The blur of glass leaves a slope as it is, and enough of the grain that scattered pixels make.
+    """
+    slope = np.broadcast_to(np.minimum(np.arange(size), 127).astype(np.uint8)[:, None] * 2, (1, size, size))
+    inside = (slice(None), slice(30, 98))
+    moves = [(corrupt(slope, kind, s, 1).astype(float) - slope)[inside] / 2.0 for s in range(1, 6)]
     for severity, move in enumerate(moves, start=1):
-        ratio = strength("elastic_transform", severity) / strength("elastic_transform", 5)
+        ratio = strength(kind, severity) / strength(kind, 5)
         assert np.abs(move - ratio * moves[-1]).max() <= 0.25 * (1.0 + ratio) + 1e-9  # roundings to half a pixel
-    assert 0.3 < np.sqrt(np.mean(moves[-1] ** 2)) / (128 * strength("elastic_transform", 5)) < 2.0
+    assert least < np.sqrt(np.mean(moves[-1] ** 2)) / (size * strength(kind, 5)) < 2.0
 
 
 @pytest.mark.parametrize("channels", CHANNELS)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wane.vision import cifar, folders
+from wane.vision.images import pixels
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -50,6 +51,76 @@ def test_images_may_lie_in_the_folder_of_their_class(root):
             path.rename(inside.parent / path.name)
         inside.rmdir()
     assert np.array_equal(folders.read("tinyimagenet", root).train.read(np.arange(12)), before)
+
+
+@pytest.mark.parametrize("inside", ["images", "."])
+@pytest.mark.parametrize("left", ["nothing", "annotations", "an empty folder"])
+def test_validation_images_may_lie_in_folders_of_their_classes(root, inside, left):
+    before = folders.read("tinyimagenet", root)
+    images = {i.tobytes(): k for i, k in zip(before.test.read(np.arange(7)), before.test.labels, strict=True)}
+    annotations = root / "val" / "val_annotations.txt"
+    for name, label, *_ in (line.split("\t") for line in annotations.read_text().splitlines()):
+        (root / "val" / label / inside).mkdir(parents=True, exist_ok=True)
+        (root / "val" / "images" / name).rename(root / "val" / label / inside / name)
+    if left != "an empty folder":
+        (root / "val" / "images").rmdir()
+    if left == "nothing":
+        annotations.unlink()
+    after = folders.read("tinyimagenet", root)
+    assert sorted(after.test.labels) == sorted(before.test.labels) and after.classes == before.classes
+    for image, label in zip(after.test.read(np.arange(7)), after.test.labels, strict=True):
+        assert images[image.tobytes()] == label
+    (root / "val" / "n77").mkdir()
+    with pytest.raises(ValueError, match=r"val.n77: no images to learn 'n77' from in .*train.n77"):
+        folders.read("tinyimagenet", root)
+
+
+def test_validation_images_sorted_in_part_are_refused(root):
+    """Those that are not yet in a folder of their class would be lost without a word."""
+    (root / "val" / "n00").mkdir()
+    (root / "val" / "images" / "val_0.JPEG").rename(root / "val" / "n00" / "val_0.JPEG")
+    with pytest.raises(FileNotFoundError, match=r"line 1: there is no file .*val_0\.JPEG"):
+        folders.read("tinyimagenet", root)
+
+
+def test_the_folder_above_will_do(root):
+    root.rename(root.with_name("tiny-imagenet-200"))
+    data = folders.read("tinyimagenet", root.parent)
+    assert len(data.train.labels) == 12 and data.test.read(np.arange(7)).shape == (7, 16, 16, 3)
+
+
+def test_hidden_files_and_folders_are_left_out(root):
+    """As a Mac leaves them in an archive, a file manager in a folder, a notebook where it was opened."""
+    before = folders.read("tinyimagenet", root)
+    for folder in (root / "train", root / "train" / "n00" / "images", root / "val"):
+        (folder / ".DS_Store").write_bytes(b"Bud1")
+        (folder / ".ipynb_checkpoints").mkdir()
+    (root / "train" / "n00" / "images" / "._n00_0.JPEG").write_bytes(b"Mac OS X")
+    after = folders.read("tinyimagenet", root)
+    assert after.classes == before.classes and after.train.names == before.train.names
+
+
+def test_annotations_may_come_from_windows(root):
+    before = folders.read("tinyimagenet", root).test
+    path = root / "val" / "val_annotations.txt"
+    rows = [line.split("\t")[:2] for line in path.read_text().splitlines()]
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join("\t".join(row) for row in rows).encode())
+    after = folders.read("tinyimagenet", root).test
+    assert after.names == before.names and after.labels.tolist() == before.labels.tolist()
+
+
+def test_sixteen_bits_of_grey_become_eight(tmp_path):
+    grey = np.arange(256, dtype=np.uint16).reshape(16, 16)
+    Image.fromarray(grey * 257).save(tmp_path / "deep.png")
+    found = pixels(tmp_path / "deep.png")
+    assert found.dtype == np.uint8 and np.array_equal(found, np.stack([grey] * 3, axis=-1))
+
+
+def test_an_image_of_absurd_size_is_named(tmp_path, monkeypatch):
+    Image.fromarray(np.zeros((16, 16), dtype=np.uint8)).save(tmp_path / "huge.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    with pytest.raises(ValueError, match=r"huge\.png cannot be read as an image \(Image size"):
+        pixels(tmp_path / "huge.png")
 
 
 def test_marks_change_with_the_image(root):

@@ -132,6 +132,8 @@ def test_the_digest_is_that_of_the_features(mine):
         (lambda x: colours(x)[:4], ValueError, r"got float64 of shape \(4, 3\)"),
         (lambda x: colours(x).astype(int), ValueError, "must return floats, .* got int64"),
         (lambda x: np.log(colours(0 * x) - 1e-9), ValueError, "not finite"),
+        (lambda x: 1e300 * (1.0 + colours(x)), ValueError, "not finite in single precision"),
+        (lambda x: colours(x)[:, :0], ValueError, r"got float64 of shape \(16, 0\)"),
         (None, TypeError, "must return a torch module or a function of images, got None"),
     ],
 )
@@ -161,6 +163,15 @@ def test_a_module_that_a_model_needs_is_named(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ImportError, match="No module named 'not_there_either'"):
         models.load("models_in_need:made")
+
+
+@pytest.mark.parametrize(("text", "said"), [("def made(:", "SyntaxError: invalid"), ("x = y", "NameError: name 'y'")])
+def test_a_module_that_cannot_be_imported_is_named(monkeypatch, tmp_path, text, said):
+    name = f"models_with_{said[:4]}"
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match=f"^the model {name}:made failed: {said}"):
+        models.load(f"{name}:made")
 
 
 def fails(*_):

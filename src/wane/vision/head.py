@@ -14,7 +14,8 @@ from wane.streams.temperature import log_loss, temperature
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)  # of the squared weights, beside a mean log-loss
 STEPS = 300  # of L-BFGS, at most, for each penalty
-SLOPE = 1e-5  # it ends where no derivative is larger
+SLOPE = 1e-5  # it ends where no derivative is larger,
+FALL = float(np.finfo(np.float32).eps)  # or where the loss falls by less than this share of it
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,8 +53,8 @@ def trained(
     """
     mean, scale = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     scale = np.where(scale > 0.0, scale, 1.0)  # a feature that never changes says nothing
-    x = (features - mean) / scale
-    right = np.zeros((len(labels), classes))
+    x = ((features - mean) / scale).astype(np.float32)
+    right = np.zeros((len(labels), classes), dtype=np.float32)
     right[np.arange(len(labels)), labels] = 1.0
     weights = np.zeros((x.shape[1] + 1, classes))
     best, least = None, np.inf
@@ -71,15 +72,19 @@ def trained(
 
 
 def _fitted(x: np.ndarray, right: np.ndarray, penalty: float, start: np.ndarray) -> np.ndarray:
-    """Weights, and the bias as their last row, which is not penalised; a convex problem, solved from ``start``."""
+    """Weights, and the bias as their last row, which is not penalised; a convex problem, solved from ``start``.
+
+    What is of the size of the data is computed in single precision, in half the time; the search is in double.
+    """
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         w = flat.reshape(start.shape)
-        logs = log_softmax(x @ w[:-1] + w[-1], axis=1)
+        single = w.astype(np.float32)
+        logs = log_softmax(x @ single[:-1] + single[-1], axis=1)
         error = (np.exp(logs) - right) / len(x)
         slope = np.concatenate([x.T @ error + penalty * w[:-1], error.sum(axis=0, keepdims=True)])
-        value = -np.sum(logs * right) / len(x) + 0.5 * penalty * np.sum(w[:-1] ** 2)
+        value = -np.sum(logs * right, dtype=np.float64) / len(x) + 0.5 * penalty * np.sum(w[:-1] ** 2)
         return value, slope.ravel()
 
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS, "gtol": SLOPE})
-    return found.x.reshape(start.shape)
+    options = {"maxiter": STEPS, "gtol": SLOPE, "ftol": FALL}
+    return minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(start.shape)

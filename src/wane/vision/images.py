@@ -102,10 +102,12 @@ def pixels(path: Path) -> np.ndarray:
         raise ImportError('images are read with Pillow: pip install "wane[vision]"') from error
     try:
         with Image.open(path) as image:
+            if image.mode.startswith("I"):  # 16 bits of grey, of which Pillow would make white
+                return np.stack([(np.asarray(image) >> 8).astype(np.uint8)] * 3, axis=-1)
             return np.asarray(image.convert("RGB"))
     except FileNotFoundError:
         raise
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:  # all of these, at broken files
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError) as error:
         raise _unreadable(path, error) from error
 
 

@@ -99,14 +99,16 @@ class Model:
         filled = np.concatenate([images, np.repeat(images[-1:], BLOCK - len(images), axis=0)])
         with _in_words(self.name):
             found = np.asarray(self._features(filled))
-        if found.ndim != 2 or len(found) != BLOCK or found.dtype.kind != "f":
+        if found.ndim != 2 or len(found) != BLOCK or not found.size or found.dtype.kind != "f":
             raise ValueError(
                 f"{self.name} must return floats, features of shape ({BLOCK}, d) for {BLOCK} images, "
                 f"got {found.dtype} of shape {found.shape}"
             )
-        if not np.isfinite(found).all():
-            raise ValueError(f"{self.name} returned features that are not finite")
-        return found[: len(images)].astype(np.float32)
+        with np.errstate(over="ignore"):
+            single = found[: len(images)].astype(np.float32)
+        if not np.isfinite(single).all():
+            raise ValueError(f"{self.name} returned features that are not finite in single precision")
+        return single
 
 
 def efficientnet_lite0() -> Network:
@@ -172,7 +174,9 @@ def load(name: str) -> Model:
         raise ValueError(
             f"no model is called {described(name)}: known are {', '.join(MODELS)}, and yours as module:function"
         )
-    make = getattr(_imported(module), function, None)
+    with _in_words(name):
+        found = _imported(module)
+    make = getattr(found, function, None)
     if not callable(make):
         raise ValueError(f"the module {module!r} has no function {function!r}")
     with _in_words(name):

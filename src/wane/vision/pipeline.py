@@ -28,7 +28,7 @@ from wane.vision.models import BLOCK, Model
 from wane.vision.parts import Parts
 
 HELD = 0.1  # the share of a class's images that sets the temperature
-FORMAT = 1  # raised when the same settings come to mean other features
+FORMAT = 2  # raised when the same settings come to mean other features
 
 Started = Callable[[str, int], Callable[[], Any]]  # a step begins, so many ticks long; returns what to call at each
 

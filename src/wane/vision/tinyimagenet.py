@@ -8,35 +8,60 @@ from pathlib import Path
 from wane.checks import described
 from wane.vision.images import Data, Files
 
+FOLDER = "tiny-imagenet-200"  # what the archive makes
 SUFFIXES = (".jpeg", ".jpg", ".png")
 
 
 def read(root: Path) -> Data:
-    """The data set below ``root``: ``train/CLASS/images/*.JPEG``, ``val/images`` and ``val/val_annotations.txt``.
+    """The data set: ``train/CLASS/images/*.JPEG``, ``val/images`` and ``val/val_annotations.txt``.
 
-    Classes are in the order of their names. The images of ``test/`` have no labels and are not used.
+    ``root`` is its folder, or the one in which that lies. Validation images that were sorted into folders of their
+    classes are read as those to learn from are. Classes are in the order of their names. The images of ``test/`` have
+    no labels and are not used, nor is anything whose name begins with a dot.
     """
+    if (root / FOLDER).is_dir() and not (root / "train").is_dir():
+        root = root / FOLDER
     for folder in (root, root / "train", root / "val"):
         if not folder.is_dir():
             raise FileNotFoundError(f"there is no folder {folder}: wanted is one with train/ and val/ in it")
-    classes = sorted(path.name for path in (root / "train").iterdir() if path.is_dir())
+    classes = _folders(root / "train")
     if len(classes) < 2:
         raise ValueError(f"{root / 'train'} must hold a folder for each of at least two classes, got {classes}")
-    found = [_images(root, f"train/{name}") for name in classes]
-    names = [name for images in found for name in images]
-    labels = [k for k, images in enumerate(found) for _ in images]
-    test = _annotated(root, {name: k for k, name in enumerate(classes)})
-    return Data("tinyimagenet", tuple(classes), Files(root, names, labels), Files(root, *test))
+    numbers = {name: k for k, name in enumerate(classes)}
+    in_val = [name for name in _folders(root / "val") if name != "images"]
+    is_sorted = in_val and not _names(root / "val" / "images")
+    train = _sorted(root, "train", classes, numbers)
+    test = _sorted(root, "val", in_val, numbers) if is_sorted else _annotated(root, numbers)
+    return Data("tinyimagenet", tuple(classes), Files(root, *train), Files(root, *test))
+
+
+def _names(folder: Path) -> list[str]:
+    """What is in a folder, which need not be there."""
+    return sorted(name for name in os.listdir(folder) if not name.startswith(".")) if folder.is_dir() else []
+
+
+def _folders(folder: Path) -> list[str]:
+    return [name for name in _names(folder) if (folder / name).is_dir()]
+
+
+def _sorted(root: Path, part: str, folders: list[str], classes: dict[str, int]) -> tuple[list[str], list[int]]:
+    """Names and labels of the images in folders of their classes, one after the other."""
+    names, labels = [], []
+    for folder in folders:
+        if folder not in classes:
+            raise ValueError(f"{root / part / folder}: no images to learn {folder!r} from in {root / 'train' / folder}")
+        images = _images(root, f"{part}/{folder}")
+        names += images
+        labels += [classes[folder]] * len(images)
+    return names, labels
 
 
 def _images(root: Path, folder: str) -> list[str]:
     """The names of the images of a class, which may also lie in its folder without another in between."""
     inside = f"{folder}/images" if (root / folder / "images").is_dir() else folder
-    found = sorted(f"{inside}/{name}" for name in os.listdir(root / inside) if name.lower().endswith(SUFFIXES))
+    found = [f"{inside}/{name}" for name in _names(root / inside) if name.lower().endswith(SUFFIXES)]
     if not found:
-        raise ValueError(
-            f"{root / inside} holds no image ({', '.join(SUFFIXES)}): every class needs some to learn from"
-        )
+        raise ValueError(f"{root / inside} holds no image ({', '.join(SUFFIXES)}): every class needs some")
     return found
 
 
@@ -45,10 +70,10 @@ def _annotated(root: Path, classes: dict[str, int]) -> tuple[list[str], list[int
     path = root / "val" / "val_annotations.txt"
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}: a line of it is the name of an image, a tab and its class")
-    there = {*os.listdir(root / "val" / "images")} if (root / "val" / "images").is_dir() else set()
+    there = {*_names(root / "val" / "images")}
     names, labels = [], []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not text in UTF-8: unpack it again") from error
     for number, line in enumerate(lines, 1):

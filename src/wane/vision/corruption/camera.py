@@ -15,7 +15,7 @@ from wane.streams.corruption import Apply
 from wane.streams.pixels import Rngs, draws, hats, moved, side
 
 WHITE = 255  # of a byte
-GLASS = 0.5  # the blur of frosted glass, as a share of how far it scatters
+GLASS = 0.007  # the blur of frosted glass: it softens the grain and leaves it
 CHROMA = "4:2:0"  # JPEG keeps every second row and column of the colours, as cameras do
 
 
@@ -39,10 +39,13 @@ def defocus_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
 
 
 def glass_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
-    """Frosted glass: each pixel comes from a place of its own, up to this far away in each direction; then blurred."""
-    reach = strength * side(x)
-    shift = reach * draws(rngs, lambda rng: rng.uniform(-1.0, 1.0, (2, *x.shape[1:])))
-    sigma = GLASS * reach
+    """Frosted glass: each pixel comes from a place of its own, up to this far away in each direction; then blurred.
+
+    The blur is the same at every strength. One that grew as the scatter does would take the grain away, and the image
+    could come nearer to the clean one.
+    """
+    shift = strength * side(x) * draws(rngs, lambda rng: rng.uniform(-1.0, 1.0, (2, *x.shape[1:])))
+    sigma = GLASS * side(x)
     return ndimage.gaussian_filter(moved(x, shift[:, 0], shift[:, 1]), (0.0, sigma, sigma), mode="nearest")
 
 
