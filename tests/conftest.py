@@ -10,6 +10,10 @@ from hypothesis import settings
 
 SRC = Path(__file__).parent.parent / "src"
 PURE = bool(os.environ.get("WANE_PURE"))
+ONCE = (  # of what is never compiled and only calls what is: `make test` runs these files compiled, not a second time
+    *("arrays", "cli", "digits", "docs", "examples", "experiments", "explore", "leaderboard", "lifelong", "lines"),
+    *("optax", "peers", "report", "stream", "table", "torch", "vision"),
+)
 
 settings.register_profile("wane", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("wane")
@@ -49,3 +53,9 @@ def pytest_configure(config):
 
 def pytest_report_header(config):
     return f"wane: {'uncompiled' if PURE else 'compiled'}"
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.name.startswith(tuple(f"test_{name}" for name in ONCE)):
+            item.add_marker("once")

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from conftest import ONCE
 
 ROOT = Path(__file__).parent.parent
 SRC = ROOT / "src"
@@ -27,3 +28,11 @@ def test_source_holds_no_binaries():
 def test_files_stay_small():
     long = {f.name: n for f in SRC.rglob("*.py") if (n := len(f.read_text().splitlines())) > 400}
     assert not long, f"is each of these really one idea? {long}"
+
+
+def test_what_runs_once_is_never_compiled():
+    """The names in tests/conftest.py are of files that are there, and none is called after a module that compiles."""
+    once = {name: [f.stem for f in (ROOT / "tests").glob(f"test_{name}*.py")] for name in ONCE}
+    assert all(once.values()), once
+    compiled = {f"test_{path.stem}" for path in FILES}
+    assert not compiled & {stem for stems in once.values() for stem in stems}
