@@ -4,8 +4,8 @@
 back to, the initial parameters. ``tuned`` wraps an optimiser: that one walks, and a sum of learners on [0, inf), one a
 discount, says how far along its path from the reference the parameters are.
 
-Both keep a NamedTuple of arrays, ask no value of the device, and so work under ``jit``, ``vmap`` and ``scan``; their
-updates take the parameters to where the algorithm plays, so they come last in an ``optax.chain``.
+Both keep a NamedTuple of arrays, ask no value of the device when compiled, and so work under ``jit``, ``vmap`` and
+``scan``; their updates take the parameters to where the algorithm plays, so they come last in an ``optax.chain``.
 """
 
 from __future__ import annotations
@@ -105,26 +105,30 @@ def adaptive(
         start, inner = _reference(reference, params), _floats(params, params)
         _, zero = _groups(scope, inner)
         arrays = _arrays(zero.dtype)
-        return AdaptiveState(start, _zeros(inner), _own(arrays.magnitude(zero)), _own(arrays.norm(zero)), _count())
+        return AdaptiveState(start, _zeros(inner), _own(arrays.magnitude(zero)), _own(arrays.norm(zero)), jnp.int32(0))
 
     def update(updates: Any, state: AdaptiveState, params: Any = None, *, discount: Any = None, **extra: Any) -> Any:
-        del extra
-        inner, g = _inner("adaptive", params, updates)
+        inner, g = _inner("adaptive", params, updates, state.direction)
         index, zero = _groups(scope, inner)
-        arrays, g = _arrays(zero.dtype), _wide(g, inner)
+        arrays, g = _arrays(zero.dtype), jax.tree.map(lambda p, x: x.astype(_wide_type(p)), inner, g)
         rate = _rate(own if discount is None else discount, zero)
         largest = _largest(index, zero, g)
         g = _map(index, lambda x, c: x / c, g, jnp.where(largest > 0.0, largest, 1.0))  # no square under- or overflows
-        norm, dot = jnp.sqrt(_dot(index, zero, g, g)), _dot(index, zero, g, state.direction)
+        norm = jnp.sqrt(_dot(index, zero, g, g))
+        dot, square = (_dot(index, zero, x, state.direction) for x in (g, state.direction))
         size = largest * norm
         magnitude = arrays.magnitude_step(state.magnitude, _guess(epsilon, zero), largest * dot, size, rate)
         r = arrays.grow(state.magnitude.mantissa, state.magnitude.exponent, rate, size)[2]  # line 8
         memory, q = arrays.norm_step(state.norm, r * size, rate)
         step = 2.0 * q / jnp.where(norm > 0.0, norm, 1.0)  # AdaGrad of diameter 2
-        w = _map(index, lambda old, c, x: old - c * x, state.direction, step, g)
-        w = _map(index, lambda x, c: x / c, w, jnp.maximum(jnp.sqrt(_dot(index, zero, w, w)), 1.0))
-        new = AdaptiveState(state.reference, w, magnitude, memory, state.skipped)
-        return _settle(params, inner, index, _good(magnitude, memory, rate, size), state, new, fill)
+
+        def learn() -> AdaptiveState:
+            w = _map(index, lambda old, c, x: old - c * x, state.direction, step, g)
+            length = square + step * (step * norm * norm - 2.0 * dot)  # |w|^2, without a pass over what is not made yet
+            w = _map(index, lambda x, c: x / c, w, jnp.sqrt(jnp.maximum(length, 1.0)))
+            return state._replace(direction=w, magnitude=magnitude, norm=memory)
+
+        return _settle(params, inner, index, _good(magnitude, memory, rate, size), state, learn, fill)
 
     return optax.GradientTransformationExtraArgs(init, update)
 
@@ -149,7 +153,7 @@ def tuned(
 
     Args:
         base: an optax transformation with its learning rate. It sees the gradients, the parameters and the extra
-            arguments of ``update``.
+            arguments of ``update``, and its memory must keep its types, as for ``jax.lax.scan``.
         discounts: one learner each.
         epsilon: a guess of S; None takes 10 for the rule "magnitude", shared by the learners in equal parts, and 1e-8
             for "trac", the published number, for each.
@@ -190,18 +194,24 @@ def tuned(
         _, zero = _groups(scope, inner)
         zeros, arrays = jnp.zeros((*zero.shape, len(grid)), zero.dtype), _arrays(zero.dtype)
         learners = arrays.trac(zeros) if rule == "trac" else arrays.magnitude(zeros)
-        return TunedState(start, _zeros(inner), _own(learners), base.init(inner), _count())
+        return TunedState(start, _zeros(inner), _own(learners), base.init(inner), jnp.int32(0))
 
     def update(updates: Any, state: TunedState, params: Any = None, *, discount: Any = None, **extra: Any) -> Any:
-        inner, g = _inner("tuned", params, updates)
+        inner, g = _inner("tuned", params, updates, state.delta)
         index, zero = _groups(scope, inner)
         rate = _rate(own if discount is None else discount, zero)[..., None] * jnp.asarray(grid, zero.dtype)
-        h = _dot(index, zero, state.delta, g)[..., None]
-        learners = _play(_arrays(zero.dtype), state.learners, _guess(epsilon, zero)[..., None], h, rate)
-        steps, memory = base.update(g, state.base, inner, **extra)
-        delta = jax.tree.map(lambda d, u: d + u.astype(d.dtype), state.delta, steps)
-        new = TunedState(state.reference, delta, learners, memory, state.skipped)
-        return _settle(params, inner, index, _good(learners, rate, h), state, new, fill)
+        h, guess = _dot(index, zero, state.delta, g)[..., None], _guess(epsilon, zero)[..., None]
+        if isinstance(state.learners, Trac):
+            learners: Any = _arrays(zero.dtype).trac_step(state.learners, guess, h, rate)
+        else:
+            learners = _arrays(zero.dtype).magnitude_step(state.learners, guess / len(grid), h, jnp.abs(h), rate)
+
+        def learn() -> TunedState:
+            steps, memory = base.update(g, state.base, inner, **extra)
+            delta = jax.tree.map(lambda d, u: d + u.astype(d.dtype), state.delta, steps)
+            return state._replace(delta=delta, learners=learners, base=memory)
+
+        return _settle(params, inner, index, _good(learners, rate, h), state, learn, fill)
 
     return optax.GradientTransformationExtraArgs(init, update)
 
@@ -269,10 +279,6 @@ def _rate(discount: Any, zero: Any) -> Any:
     return jnp.where(rate >= 0.0, rate, jnp.nan)
 
 
-def _count() -> Any:
-    return jnp.zeros((), jnp.int32)
-
-
 def _own(tree: Any) -> Any:
     """A buffer for each leaf, as donated arguments must have."""
     return jax.tree.map(lambda x: jnp.array(x, copy=True), tree)
@@ -294,20 +300,25 @@ def _floats(params: Any, tree: Any, take: Callable[[Any, Any], Any] = lambda p, 
     return jax.tree.map(lambda p, x: take(p, x) if _visible(p) else optax.MaskedNode(), params, tree, is_leaf=_masked)
 
 
-def _inner(name: str, params: Any, updates: Any) -> tuple[Any, Any]:
+def _inner(name: str, params: Any, updates: Any, path: Any) -> tuple[Any, Any]:
     """The parameters and the gradients, without what is not learned."""
     if params is None:
         raise ValueError(f"{name} needs the parameters: call update(gradients, state, params)")
-    return _floats(params, params), _floats(params, updates)
+    inner, g = _floats(params, params), _floats(params, updates)
+    for what, tree in (("gradients", g), ("a state from init", path)):
+        (keys, wanted), (others, got) = _shapes(inner), _shapes(tree)
+        if keys != others or wanted != got:
+            raise ValueError(f"{name} needs {what} of parameters of shapes {described(wanted)}, got {described(got)}")
+    return inner, g
+
+
+def _shapes(tree: Any) -> tuple[Any, list[Any]]:
+    return jax.tree.structure(tree), [jnp.shape(x) for x in jax.tree.leaves(tree)]
 
 
 def _wide_type(p: Any) -> Any:
     """Single precision for 16-bit numbers, otherwise that of the parameters."""
     return jnp.promote_types(jnp.result_type(p), jnp.float32)
-
-
-def _wide(tree: Any, params: Any) -> Any:
-    return jax.tree.map(lambda p, x: x.astype(_wide_type(p)), params, tree)
 
 
 def _zeros(params: Any) -> Any:
@@ -337,33 +348,29 @@ def _groups(scope: Any, params: Any) -> tuple[list[Any], Any]:
         return [...] * count if one else list(range(count)), jnp.zeros(() if one else count, kind)
     labels = scope(params) if callable(scope) else scope
     names = {label: i for i, label in enumerate(dict.fromkeys(jax.tree.leaves(labels)))}
-    spread = (
-        jax.tree.map(lambda label, part: [names[label]] * len(jax.tree.leaves(part)), labels, params) if count else []
-    )
+    spread = jax.tree.map(lambda x, part: [names[x]] * len(jax.tree.leaves(part)), labels, params) if count else []
     return jax.tree.leaves(spread), jnp.zeros(len(names), kind)
 
 
-def _over(combine: Callable[[Any, Any], Any], index: list[Any], zero: Any, parts: list[Any]) -> Any:
-    """The parts combined within each group."""
-    found: dict[Any, Any] = {}
+def _over(combine: Callable[[Any], Any], index: list[Any], zero: Any, parts: list[Any]) -> Any:
+    """The parts of each group, and 0, combined at once: XLA would repeat a chain of pairs in the work on every leaf."""
+    rows: list[list[Any]] = [[jnp.zeros((), zero.dtype)] for _ in range(zero.size)]
     for i, part in zip(index, parts, strict=True):
-        found[i] = combine(found[i], part.astype(zero.dtype)) if i in found else part.astype(zero.dtype)
-    if zero.ndim == 0:
-        return found.get(..., zero)
-    return jnp.stack([found.get(i, zero[i]) for i in range(len(zero))]) if len(zero) else zero
+        rows[0 if i is ... else i].append(part.astype(zero.dtype))
+    return jnp.stack([combine(jnp.stack(row)) for row in rows]).reshape(zero.shape) if rows else zero
 
 
 def _dot(index: list[Any], zero: Any, a: Any, b: Any) -> Any:
     """The inner product of two trees, in each group."""
-    kind = zero.dtype
     pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    return _over(jnp.add, index, zero, [jnp.sum(x.astype(kind) * y.astype(kind)) for x, y in pairs])
+    return _over(jnp.sum, index, zero, [jnp.sum(x.astype(zero.dtype) * y.astype(zero.dtype)) for x, y in pairs])
 
 
 def _largest(index: list[Any], zero: Any, tree: Any) -> Any:
-    """The largest absolute value in each group; 0 for one that floats hardly hold."""
-    found = _over(jnp.maximum, index, zero, [jnp.max(jnp.abs(x), initial=0.0) for x in jax.tree.leaves(tree)])
-    return jnp.where(found >= jnp.finfo(zero.dtype).tiny, found, 0.0)
+    """The largest absolute value in each group; 0 for one that floats hardly hold, infinity for one with no inverse."""
+    found = _over(jnp.max, index, zero, [jnp.max(jnp.abs(x), initial=0.0) for x in jax.tree.leaves(tree)])
+    tiny = jnp.finfo(zero.dtype).tiny
+    return jnp.where(found >= tiny, jnp.where(found <= 1.0 / tiny, found, jnp.inf), 0.0)
 
 
 def _map(index: list[Any], function: Callable[..., Any], tree: Any, numbers: Any, *rest: Any) -> Any:
@@ -374,26 +381,20 @@ def _map(index: list[Any], function: Callable[..., Any], tree: Any, numbers: Any
     return shape.unflatten([function(x, numbers[i].astype(x.dtype), *more) for i, x, *more in rows])
 
 
-def _play(arrays: Arrays, was: Any, epsilon: Any, h: Any, rates: Any) -> Any:
-    """A round of each learner with the gradient h."""
-    if isinstance(was, Trac):
-        return arrays.trac_step(was, epsilon, h, rates)
-    return arrays.magnitude_step(was, epsilon / rates.shape[-1], h, jnp.abs(h), rates)
-
-
 def _good(*watched: Any) -> Any:
     """Whether all is finite. It is known before anything of the parameters' size is made: no pass over them waits."""
-    good = jnp.array(True)
-    for x in jax.tree.leaves(watched):
-        good = good & jnp.all(jnp.isfinite(x))
-    return good
+    return jnp.all(jnp.isfinite(jnp.concatenate([x.ravel() for x in jax.tree.leaves(watched)])))
 
 
-def _settle(params: Any, inner: Any, index: list[Any], good: Any, old: Any, new: Any, fill: float) -> tuple[Any, Any]:
-    """The updates to reference + scale * path, and the new state; or the old state, if the round is not good."""
+def _settle(params: Any, inner: Any, index: list[Any], good: Any, old: Any, learn: Any, fill: float) -> tuple[Any, Any]:
+    """The updates to reference + scale * path and what is learned; the old state, if the round is not good."""
+    kept = old._replace(reference=None, skipped=old.skipped + 1)
+    if isinstance(good, jax.core.Tracer):  # with a choice of each number XLA would make steps twice and copy memory
+        new = jax.lax.cond(good, lambda: learn()._replace(reference=None), lambda: kept)
+    else:  # cond would compile its branches in each round
+        new = learn() if good else kept
+    new = new._replace(reference=old.reference)
     path = new.direction if isinstance(new, AdaptiveState) else new.delta
     theta = _map(index, lambda d, s, x, p: (x + s * d).astype(p.dtype), path, new.scale, new.reference, inner)
     updates = jax.tree.map(lambda t, p: jnp.where(good, t - p, fill).astype(p.dtype), theta, inner)
-    updates = jax.tree.map(lambda p, u: jnp.zeros_like(p) if _masked(u) else u, params, updates)
-    kept = jax.tree.map(lambda n, o: jnp.where(good, n, o), new._replace(reference=None), old._replace(reference=None))
-    return updates, kept._replace(reference=old.reference, skipped=old.skipped + jnp.where(good, 0, 1))
+    return jax.tree.map(lambda p, u: jnp.zeros_like(p) if _masked(u) else u, params, updates), new
