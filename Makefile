@@ -35,6 +35,7 @@ bench: $(VENV)/ready build
 	$(BIN)/python benchmarks/panel.py
 	$(BIN)/python benchmarks/lines.py
 	$(BIN)/python benchmarks/optimisers.py
+	$(BIN)/python benchmarks/optimisers_jax.py
 
 peers: $(VENV)/peers
 	$(MAKE) build

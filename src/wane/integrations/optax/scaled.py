@@ -1,0 +1,122 @@
+"""A scale for any optimiser, learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from wane.checks import described, discount_factor
+from wane.integrations.arrays import TINY, Magnitude, Trac
+from wane.integrations.optax import rounds, trees
+
+DISCOUNTS = (0.9, 0.99, 0.999, 0.9999, 1.0)
+EPSILONS = {"magnitude": 10.0, "trac": TINY}  # the default of each rule
+
+
+class TunedState(NamedTuple):
+    """The memory of ``tuned``: the reference, the path delta, the learners, the base's memory, the rounds skipped."""
+
+    reference: Any
+    delta: Any
+    learners: Magnitude | Trac
+    base: Any
+    skipped: Any
+
+    @property
+    def scale(self) -> Any:
+        """The scale S: the parameters are at reference + S * delta. One a group if there are groups."""
+        return jnp.sum(jnp.maximum(self.learners.x, 0.0), axis=-1)
+
+    @property
+    def path(self) -> Any:
+        """What is scaled: delta."""
+        return self.delta
+
+
+def tuned(
+    base: Any,
+    discounts: Sequence[float] = DISCOUNTS,
+    epsilon: Any = None,
+    *,
+    rule: str = "magnitude",
+    discount: Any = 1.0,
+    reference: Any = None,
+    scope: Any = "global",
+    nonfinite: str = "skip",
+) -> optax.GradientTransformationExtraArgs:
+    """An optimiser with its scale learned: the parameters are at reference + S * delta.
+
+    delta is the sum of the base's steps, and S the sum of what learners on [0, inf) play, one a discount, each of which
+    sees the derivative of the loss in S, the inner product of delta and the gradient. S = 1 is the base itself. The
+    published code divides by S to find delta, and stays for ever where S has become 0; here delta is kept. It keeps
+    two copies of the parameters, the reference and delta, beside what the base keeps.
+
+    Args:
+        base: an optax transformation with its learning rate. It sees the gradients, the parameters and the extra
+            arguments of ``update``, and its memory must keep its types, as for ``jax.lax.scan``.
+        discounts: one learner each.
+        epsilon: a guess of S; None takes 10 for the rule "magnitude", shared by the learners in equal parts, and 1e-8
+            for "trac", the published number, for each.
+        rule: "magnitude" is Algorithm 1 (``wane.learners.MagnitudeLearner``), "trac" the published
+            ``wane.learners.TracLearner``.
+        discount: multiplies all discounts; ``update(..., discount=...)`` replaces it for a round.
+        reference: as for ``adaptive``. Where it differs from the parameters given to ``init``, the first round goes
+            there.
+        scope: as for ``adaptive``: one S for all parameters, or one for each array or label. The base sees all of
+            them together.
+        nonfinite: as for ``adaptive``. A round that is skipped leaves the base as it was. Steps of the base are not
+            checked.
+
+    >>> import jax.numpy as jnp
+    >>> optimiser = tuned(optax.adam(1e-3))     # alone it would need a thousand rounds
+    >>> params = jnp.zeros(2)
+    >>> state, update = optimiser.init(params), jax.jit(optimiser.update)
+    >>> for _ in range(200):
+    ...     updates, state = update(2.0 * (params - 1.0), state, params)
+    ...     params = optax.apply_updates(params, updates)
+    >>> params.round(2).tolist(), state.scale.round(1).item() > 10.0
+    ([1.0, 1.0], True)
+
+    Reference: Muppidi, Zhang, Yang, *Fast TRAC: A Parameter-Free Optimizer for Lifelong Reinforcement Learning*
+    (2024, arXiv 2405.16642).
+    """
+    if rule not in EPSILONS:
+        raise ValueError(f"rule must be 'magnitude' or 'trac', got {described(rule)}")
+    grid = [discount_factor(d, f"discounts[{i}]") for i, d in enumerate(discounts)]
+    if not grid:
+        raise ValueError("discounts must hold at least one number, got none: give (1.0,) to forget nothing")
+    own, fill = rounds.checked_discount(discount), rounds.fill_of(nonfinite)
+    epsilon = rounds.checked_epsilon(EPSILONS[rule] if epsilon is None else epsilon)
+    base = optax.with_extra_args_support(base)
+
+    def init(params: Any) -> TunedState:
+        start, inner = trees.reference_of(reference, params), trees.floats(params, params)
+        _, zero = trees.groups(scope, inner)
+        zeros, arrays = jnp.zeros((*zero.shape, len(grid)), zero.dtype), rounds.arrays_of(zero.dtype)
+        learners = arrays.trac(zeros) if rule == "trac" else arrays.magnitude(zeros)
+        return TunedState(start, trees.zeros(inner), trees.own(learners), base.init(inner), jnp.int32(0))
+
+    def update(updates: Any, state: TunedState, params: Any = None, *, discount: Any = None, **extra: Any) -> Any:
+        inner, g = trees.learned("tuned", params, updates, state.delta)
+        index, zero = trees.groups(scope, inner)
+        rate = rounds.rate(own if discount is None else discount, zero)[..., None] * jnp.asarray(grid, zero.dtype)
+        h, guess = trees.dot(index, zero, state.delta, g)[..., None], rounds.guess(epsilon, zero)[..., None]
+        if isinstance(state.learners, Trac):
+            learners: Any = rounds.arrays_of(zero.dtype).trac_step(state.learners, guess, h, rate)
+        else:
+            learners = rounds.arrays_of(zero.dtype).magnitude_step(
+                state.learners, guess / len(grid), h, jnp.abs(h), rate
+            )
+
+        def learn() -> TunedState:
+            steps, memory = base.update(g, state.base, inner, **extra)
+            delta = jax.tree.map(lambda d, u: d + u.astype(d.dtype), state.delta, steps)
+            return state._replace(delta=delta, learners=learners, base=memory)
+
+        return rounds.settled(params, inner, index, rounds.good(learners, rate, h), state, learn, fill)
+
+    return optax.GradientTransformationExtraArgs(init, update)
