@@ -5,16 +5,19 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from html import escape
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import wane
+import wane.tables
 
 pytest.importorskip("typer")
 
@@ -195,6 +198,27 @@ def test_a_method_that_a_small_alpha_rules_out_is_left_out_and_told(tmp_path):
     judged = {line["method"] for line in found["leaderboard"]}
     assert judged == set(wane.trackers.names()) - {"trailing-window"}
     assert "must lie in" in run("compare", path, "--alpha", 0, code=1)[1]
+
+
+def test_compare_reports_the_best_side_by_side(tmp_path):
+    """What the page says of a method is what `wane run` with the settings it needs does, also out of order."""
+    from wane.report import read
+
+    head, *rows = table(300, 2).splitlines()
+    path, page = tmp_path / "in.csv", tmp_path / "page.html"
+    path.write_text("\n".join([f"{head},lower", *(f"{row},7" for row in reversed(rows))]))
+    arguments = ("compare", path, "--methods", "magl,split,trivial,sf-ogd", "--workers", 1, "--report", page)
+    found = json.loads(run(*arguments, "--json")[0])
+    assert found["report"] == str(page) and "--sort" in found["command"] and "--prefix wane_" in found["command"]
+    text = page.read_text(encoding="utf-8")
+    assert all(f"<td>{name}</td>" in text for name in ("magl", "split", "sf-ogd", "trivial"))
+    assert escape(found["recommendation"]) in text and "Methods compared" in text
+    run(*shlex.split(found["command"])[1:])
+    made = read(tmp_path / "in_intervals.csv", 0.1, found["method"], "wane_")
+    coverage = sum((t.covered == 1.0).sum() for t in made) / sum((t.covered >= 0.0).sum() for t in made)
+    assert f'data-v="{float(coverage)!r}"' in text
+    assert "give a file" in run("compare", "-", *arguments[2:], code=2, given=b"")[1]
+    assert "at once" in run(*arguments[:-1], path, code=1)[1] and path.read_text().startswith(head[:5])
 
 
 def test_advice_follows_its_rule():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from wane.cli import about, bench, tables
+from wane.cli.compare import compare
 from wane.cli.report import report
 from wane.cli.reproduce import reproduce
 from wane.cli.serve import serve_lines
@@ -18,7 +19,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command()(tables.run)
-app.command()(tables.compare)
+app.command()(compare)
 app.command()(report)
 app.command()(about.methods)
 app.command()(reproduce)

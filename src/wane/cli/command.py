@@ -32,7 +32,7 @@ def suggested(file: str, options: Any, alpha: float, kind: str | None, table: An
     words += ["--score", options.score] if options.score is not None else []
     words += ["--format", kind] if kind is not None else []
     words += [] if table.ordered else ["--sort"]
-    words += ["--prefix", "wane_"] if {"lower", "upper"} & {*table.names} else []
+    words += ["--prefix", table.prefix] if table.prefix else []
     words += ["--alpha", f"{alpha!r}"] if alpha != 0.1 else []
     words += ["--method", results["method"]]
     settings = dict(results["settings"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
@@ -10,6 +11,37 @@ import typer
 
 from wane.cli.completion import method_names
 
+TABLE = "A table: .csv, .tsv, .jsonl, .parquet; - is standard input."
+
+
+class Score(str, enum.Enum):
+    """How wrong a forecast was."""
+
+    absolute = "absolute"
+    signed = "signed"
+    normalised = "normalised"
+    cqr = "cqr"
+
+
+class Format(str, enum.Enum):
+    """The kinds of table."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+
+
+File = Annotated[str, typer.Argument(help=TABLE, metavar="FILE")]
+Y = Annotated[str | None, typer.Option("--y", help="The column of outcomes; empty cells never come.")]
+YHat = Annotated[
+    list[str] | None,
+    typer.Option("--yhat", help="The column of forecasts; twice for normalised (forecast, scale), cqr (quantiles)."),
+]
+Id = Annotated[str | None, typer.Option("--id", help="The column that says which series a row belongs to.")]
+Time = Annotated[str | None, typer.Option("--time", help="The column of times, in order within each series.")]
+NoId = Annotated[bool, typer.Option("--no-id", help="All rows are one series.")]
+NoTime = Annotated[bool, typer.Option("--no-time", help="The rows are in order as they are.")]
+InFormat = Annotated[Format | None, typer.Option("--format", help="Of FILE, where its name does not say it.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Methods = Annotated[
     str,

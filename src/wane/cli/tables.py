@@ -1,4 +1,4 @@
-"""``wane run`` and ``wane compare``: tables of forecasts and outcomes."""
+"""``wane run``: intervals for a table of forecasts and outcomes."""
 
 from __future__ import annotations
 
@@ -11,34 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.command import suggested
 from wane.cli.completion import method_of
 from wane.cli.main import Interrupted
-from wane.cli.options import Json, Methods, Share, Workers, assigned
-from wane.cli.progress import shown
+from wane.cli.options import File, Format, Id, InFormat, Json, NoId, NoTime, Score, Time, Y, YHat, assigned
 from wane.cli.progress_rows import rows_shown
 from wane.cli.words import spoken
 
-TABLE = "A table: .csv, .tsv, .jsonl, .parquet; - is standard input."
 OWN = {name: f"--{name.replace('_', '-')}" for name in ("alpha", "delay", "method", "score", "warm_up")}
-LEAST = ("infinite", "off target", "ns")  # what a narrow terminal does not show
-
-
-class Score(str, enum.Enum):
-    """How wrong a forecast was."""
-
-    absolute = "absolute"
-    signed = "signed"
-    normalised = "normalised"
-    cqr = "cqr"
-
-
-class Format(str, enum.Enum):
-    """The kinds of table."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
 
 
 class Duplicates(str, enum.Enum):
@@ -46,19 +25,6 @@ class Duplicates(str, enum.Enum):
 
     error = "error"
     keep = "keep"
-
-
-File = Annotated[str, typer.Argument(help=TABLE, metavar="FILE")]
-Y = Annotated[str | None, typer.Option("--y", help="The column of outcomes; empty cells never come.")]
-YHat = Annotated[
-    list[str] | None,
-    typer.Option("--yhat", help="The column of forecasts; twice for normalised (forecast, scale), cqr (quantiles)."),
-]
-Id = Annotated[str | None, typer.Option("--id", help="The column that says which series a row belongs to.")]
-Time = Annotated[str | None, typer.Option("--time", help="The column of times, in order within each series.")]
-NoId = Annotated[bool, typer.Option("--no-id", help="All rows are one series.")]
-NoTime = Annotated[bool, typer.Option("--no-time", help="The rows are in order as they are.")]
-InFormat = Annotated[Format | None, typer.Option("--format", help="Of FILE, where its name does not say it.")]
 
 
 def run(
@@ -101,8 +67,6 @@ def run(
 
     if json and out == STANDARD:
         raise typer.BadParameter("--json prints on standard output: give a file", param_hint="--out")
-    if report is not None:
-        needed_report()
     options = tables.Options(
         y, tuple(yhat or ()), id, time, no_id, no_time, method, tuple(alpha or ()), score and score.value, delay,
         warm_up, assigned("--set", set or (), OWN), duplicates.value, prefix, sort, skip,
@@ -150,19 +114,9 @@ def teller(quiet: bool) -> Any:
     return lambda text: None if quiet else typer.echo(text, err=True)
 
 
-def needed_report() -> Any:
-    """The module that writes reports, before anything is computed."""
-    try:
-        import importlib
-
-        return importlib.import_module("wane.report")
-    except ModuleNotFoundError:
-        raise ImportError("this version of wane writes no reports: leave --report out") from None
-
-
 def write_report(path: Path, made: Any, file: str) -> bool:
     """The rows of the run as a report; False if there is none to write."""
-    module = needed_report()
+    from wane.report import write
     from wane.report.runs import tracks as tracks_of
 
     tracks = tracks_of(made, file)
@@ -175,7 +129,7 @@ def write_report(path: Path, made: Any, file: str) -> bool:
     said["set"] = {**design.hyperparameters, **{name: x for name, x in limits.items() if math.isfinite(x)}}
     if made.resumed:
         said["went_on"] = "from a state: the rows before are not in this report"
-    module.write(path, tracks, {**said, "columns": made.columns.said()}, f"Intervals for {Path(file).name}")
+    write(path, tracks, {**said, "columns": made.columns.said()}, f"Intervals for {Path(file).name}")
     return True
 
 
@@ -212,70 +166,3 @@ def finite(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return [finite(value) for value in data]
     return None if isinstance(data, float) and data != data else data
-
-
-def compare(
-    file: File,
-    y: Y = None,
-    yhat: YHat = None,
-    id: Id = None,
-    time: Time = None,
-    no_id: NoId = False,
-    no_time: NoTime = False,
-    methods: Methods = "all",
-    alpha: Share = 0.1,
-    score: Annotated[Score | None, typer.Option(help="absolute or normalised.")] = None,
-    series: Annotated[int, typer.Option(min=1, help="Of more series, so many are judged.")] = 50,
-    workers: Workers = None,
-    format: InFormat = None,
-    json: Json = False,
-) -> None:
-    """Every method on your own table: a leaderboard, and which to take and why."""
-    from wane import tables, trackers
-    from wane.cli.console import console, table
-    from wane.experiments import compare as comparing
-
-    told = teller(json)
-    left_out = unfit(alpha) if methods == "all" else {}
-    given = trackers.names() if methods == "all" else methods.split(",")
-    names = [name for name in map(str.strip, given) if name and name not in left_out]
-    for name, why in left_out.items():
-        told(f"{name} is left out: {why}")
-    options = tables.Options(y, tuple(yhat or ()), id, time, no_id, no_time, score=score and score.value)
-    kind = f".{format.value}" if format else None
-    with shown(quiet=json) as started:
-        found = tables.series(file, options, kind, told)
-        results = comparing.judged([s.scores for s in found.series], names, alpha, series, workers, started)
-    words = suggested(file, options, alpha, format and format.value, found, results)
-    results = {**results, "left_out": left_out, "command": words}
-    if json:
-        typer.echo(plain_json.dumps(finite(results), indent=2))
-        return
-    screen = console()
-    lines = results["leaderboard"]
-    many = f"{results['series']} of {results['series_in_all']} series" if results["series_in_all"] > 1 else "one series"
-    title = f"{len(lines)} methods on {many}, {results['rounds']:,} rounds, alpha {alpha:g}"
-    heads = list(comparing.COLUMNS)
-    screen.print(table(title, heads, comparing.cells(lines), comparing.CAPTION, LEAST, screen.width))
-    screen.print(results["recommendation"], soft_wrap=not sys.stdout.isatty())
-    screen.print(results["command"], soft_wrap=True, markup=False)
-    if results["too_short"]:
-        screen.print(f"left out, too short to be judged: {results['too_short']} series", style="dim")
-
-
-def unfit(alpha: float) -> dict[str, str]:
-    """The methods that cannot be made for a level with nothing tuned, and why."""
-    import numpy as np
-
-    from wane import trackers
-    from wane.checks import share
-    from wane.experiments.leaderboard import settings
-
-    share("alpha", alpha)
-    found = {}
-    for name in trackers.names():
-        try:
-            trackers.make(name, alpha, **settings(name, np.ones(1)))
-        except ValueError as error:
-            found[name] = str(error)
-    return found

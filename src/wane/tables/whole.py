@@ -33,6 +33,11 @@ class Whole(NamedTuple):
     ordered: bool
     names: list[str]
 
+    @property
+    def prefix(self) -> str:
+        """What tells new columns from those that are there."""
+        return "wane_" if {"lower", "upper"} & {*self.names} else ""
+
 
 def series(
     path: str,
