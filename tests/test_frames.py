@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_panel import same
+from panel_cases import same
 
 import wane
 from wane.panel import Groups, Panel, run

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_panel import Answers, Joined, Literal, agree, data, full_state, refuses, same, settings_of, takes
+from panel_cases import Answers, Joined, Literal, agree, data, full_state, refuses, same, settings_of, takes
 
 import wane
 from wane.conformal.predictions import IdError, UnboundedError

@@ -1,85 +1,21 @@
-"""One JSON object a line: the answers are those of the library, and no line and no kill does harm."""
+"""One JSON object a line: the answers are those of the library, and no line does harm."""
 
-import contextlib
 import json
 import math
-import os
-import random
-import re
-import shutil
-import signal
-import subprocess
-import sys
-import threading
-import time
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lines_cases import LINES, service, state
 
 import wane
 from wane import lines, scores
 from wane.conformal import ManySeries, OnlineConformal
-from wane.lines import FIELDS, KINDS, Lines
-from wane.saving import dumps
-
-typer = pytest.importorskip("typer")
-from wane.cli.serve import Leaving, Policy, Signals, serve_lines  # noqa: E402
+from wane.lines import KINDS, Lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
-PAGE = Path(__file__).parent.parent / "docs" / "lines.md"
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "NO_COLOR": "1"}
-posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
-
-
-def service(**more):
-    return ManySeries(**{"tracker": "magl", "alpha": 0.1, "window": 5, **more})
-
-
-def state(thing):
-    return dumps(thing.state_dict())
-
-
-class Process:
-    """The command, as the program that starts it sees it."""
-
-    def __init__(self, *arguments, method="magl", before=(), **options):
-        command = [*before, sys.executable, "-m", "wane", "serve-lines", "--method", method, *map(str, arguments)]
-        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        self.child = subprocess.Popen(command, env=ENVIRONMENT, **pipes, **options)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        if self.child.poll() is None:
-            self.child.kill()
-        self.child.wait()
-        for pipe in (self.child.stdin, self.child.stdout, self.child.stderr):
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()
-
-    def send(self, raw):
-        self.child.stdin.write(raw)
-        self.child.stdin.flush()
-
-    def ask(self, **request):
-        self.send(json.dumps(request).encode() + b"\n")
-        return json.loads(self.child.stdout.readline())
-
-    def end(self, code=0):
-        """What it said on standard output and standard error since, and that it left with this code."""
-        with contextlib.suppress(BrokenPipeError):
-            self.child.stdin.close()
-        out, error = self.child.stdout.read().decode(), self.child.stderr.read().decode()
-        assert self.child.wait(60) == code, error
-        return out, error
-
-
-# The protocol, without a process.
 
 
 @pytest.mark.parametrize(
@@ -162,7 +98,7 @@ def test_bad_lines(raw, kind, wanted, kept, tmp_path, monkeypatch):
 
 def test_every_kind_of_error_is_tested():
     (mark,) = (m for m in test_bad_lines.pytestmark if m.args[0] == "raw, kind, wanted")
-    elsewhere = {"unbounded", "journal", "internal"}  # below
+    elsewhere = {"unbounded", "journal", "internal"}  # below, and in test_lines_kills.py
     assert {kind for _, kind, _ in mark.args[1]} | elsewhere == KINDS.keys()
 
 
@@ -323,29 +259,6 @@ def test_what_was_not_foreseen_is_an_answer_too(caplog):
     assert answers.answer({"op": "predict", "output": 1.0})["ok"]
 
 
-VALUES = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.integers(), st.floats(), st.text(max_size=3),
-    st.lists(st.floats(0, 1), max_size=3), st.dictionaries(st.text(max_size=2), st.integers(), max_size=2),
-)  # fmt: skip
-OBJECTS = st.fixed_dictionaries(
-    {"op": st.sampled_from([op for op in FIELDS if op not in ("save", "stop")] * 3 + ["save", "", None])},
-    optional={
-        "output": st.floats(-9, 9) | VALUES,
-        "id": st.integers(0, 5) | VALUES,
-        "y": st.floats(-9, 9) | VALUES,
-        "series": st.sampled_from(["a", 1]) | VALUES,
-        "path": st.sampled_from(["", "\0", "no/such/folder/x", ".", 5]),
-        "request": VALUES,
-    },
-)
-LINES = st.one_of(
-    OBJECTS.map(lambda x: json.dumps(x).encode()),
-    st.binary(max_size=30).map(lambda raw: raw.replace(b"\n", b"")),
-    VALUES.map(lambda x: json.dumps(x).encode()),
-    OBJECTS.flatmap(lambda x: st.integers(0, 40).map(lambda n: json.dumps(x).encode()[:n])),
-)
-
-
 @settings(max_examples=60)
 @given(st.lists(LINES, max_size=12))
 def test_any_lines(raws):
@@ -357,276 +270,3 @@ def test_any_lines(raws):
         found = json.loads(said, parse_constant=pytest.fail)  # NaN and Infinity are not JSON
         if not found["ok"]:
             assert state(answers.many) == before and found["error"]["kind"] in KINDS.keys() - {"internal", "journal"}
-
-
-# In a process of its own.
-
-
-@pytest.fixture(scope="module")
-def living():
-    with Process("--longest", 2000) as process:
-        yield process
-
-
-@settings(max_examples=40)
-@given(st.lists(LINES | st.just(b"x" * 5000), max_size=12), st.integers(0, 10**9))
-def test_every_line_gets_one_line_and_the_process_lives_on(living, raws, number):
-    mark = json.dumps({"op": "version", "request": f"mark {number}"}).encode()
-    living.send(b"".join(raw + b"\n" for raw in [*raws, mark]))
-    for raw in raws:
-        found = json.loads(living.child.stdout.readline())
-        assert isinstance(found["ok"], bool)
-        if raw == b"x" * 5000:
-            assert found["error"]["kind"] == "too-long"
-    assert json.loads(living.child.stdout.readline())["request"] == f"mark {number}"
-
-
-def test_the_length_of_a_line_is_counted_without_its_end(living):
-    text = json.dumps({"op": "version"})
-    living.send(text.ljust(2000).encode() + b"\n" + text.ljust(2001).encode() + b"\n")
-    assert [json.loads(living.child.stdout.readline())["ok"] for _ in range(2)] == [True, False]
-
-
-def test_the_end_of_the_input_is_the_end():
-    with Process() as process:
-        process.send(b'{"op": "predict", "output": 1}\n{"op": "version"}')  # the last line without its end
-        out, error = process.end()
-    assert [json.loads(x)["ok"] for x in out.splitlines()] == [True, True] and not error
-
-
-def test_settings_of_the_command():
-    arguments = ["--alpha", 0.2, "--alpha", 0.1, "--score", "raps", "--score-set", 'classes=["a", "b"]']
-    with Process(*arguments, "--score-set", "seed=3", "--set", "window=7", "--set", "epsilon=0.5", "--json") as process:
-        found = process.ask(op="predict", output=[0.7, 0.3])
-        wanted = OnlineConformal("magl", scores.RAPS(classes=["a", "b"], seed=3), (0.2, 0.1), window=7, epsilon=0.5)
-        assert found["labels"] == [list(s) for s in wanted.predict([0.7, 0.3]).sets]
-        assert process.ask(op="label", id=0, y="b")["ok"]
-        assert process.ask(op="stats")["series"][0]["levels"][0]["window"] == 7
-        process.send(b'{"op": "stop", "request": "bye"}\n{"op": "version"}\n')  # nothing is read after it
-        assert process.end() == ('{"ok": true, "request": "bye"}\n', "")
-
-
-@pytest.mark.parametrize(
-    "given, wanted",
-    [
-        ({"alpha": [2.0]}, "0.1 covers 90 %"),
-        ({"score": "best"}, "no score is called 'best'"),
-        ({"set": ["eps=0.3"]}, "epsilon"),
-        ({"set": ["epsilon"]}, "NAME=VALUE"),
-        ({"set": ["alpha=0.3"]}, "--alpha"),
-        ({"load": Path("none.wane")}, "No such file"),
-        ({"journal": Path("no/folder/j.wane")}, "No such file"),
-        ({"journal": Path("foreign.wane")}, "was not written by wane"),
-        ({"on_unbounded": Policy.clip}, "--lower-limit"),
-    ],
-)
-def test_errors_say_what_to_do(tmp_path, monkeypatch, given, wanted):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back what the command changes
-    (tmp_path / "foreign.wane").write_text("hello")
-    with pytest.raises((ValueError, TypeError, OSError, typer.BadParameter), match=wanted):
-        serve_lines(method="magl", **given)
-
-
-@pytest.mark.parametrize("arguments, code, wanted", [(["--alpha", 2], 1, "90 %"), (["--set", "x"], 2, "NAME=VALUE")])
-def test_errors_have_no_traceback(arguments, code, wanted):
-    with Process(*arguments) as process:
-        out, said = process.end(code)
-    assert not out and wanted in said and "Traceback" not in said
-    assert code == 2 or (said.startswith("wane: ") and said.count("\n") == 1)
-
-
-def test_a_journal_in_use_is_refused(tmp_path):
-    answers = lines.opened(service(), tmp_path / "j.wane")
-    assert answers.answer({"op": "version"})["journal"] == os.path.realpath(tmp_path / "j.wane")
-    with Process("--journal", tmp_path / "j.wane") as second:
-        said = second.end(1)[1]
-    assert "open already" in said and said.count("\n") == 1
-    assert answers.answer({"op": "predict", "output": 1.0})["ok"]
-    answers.journal.close()
-
-
-@posix
-@pytest.mark.skipif(os.name != "posix", reason="descriptors are of another kind")
-@pytest.mark.parametrize("descriptor, name", [(0, "input"), (1, "output")])
-def test_a_standard_stream_that_is_closed_is_told(descriptor, name):
-    closed = f"exec {sys.executable} -m wane serve-lines {descriptor}{'<' if descriptor == 0 else '>'}&-"
-    done = subprocess.run(
-        ["sh", "-c", closed], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENVIRONMENT
-    )
-    assert done.returncode == 1
-    assert done.stderr == f"wane: standard {name} is closed: requests come and answers go there\n"
-
-
-def test_a_signal_interrupts_what_waits_and_not_what_works():
-    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-    try:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signals, done = Signals(), []
-            with pytest.raises(Leaving):
-                with signals:
-                    os.kill(os.getpid(), number)
-                    done.append("the line")
-                done.append("another")
-            assert done == ["the line"] and signals.came == number
-            with pytest.raises(Leaving):
-                os.kill(os.getpid(), number)
-                time.sleep(20)  # as a read that waits
-            signals.ignore()
-            os.kill(os.getpid(), number)
-    finally:
-        for number, handler in zip((signal.SIGTERM, signal.SIGINT), before, strict=True):
-            signal.signal(number, handler)
-
-
-@posix
-@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_a_signal_waits_for_the_line(tmp_path, number, code):
-    """What was done was answered, and the journal is whole: under a stream of requests, and with none."""
-    for burst in (0, 500) if code == 0 else (0,):
-        path = tmp_path / f"{burst}.wane"
-        with Process("--journal", path) as process:
-            assert process.ask(op="predict", output=0.0)["ok"]
-            process.send(b'{"op": "predict", "output": 1.0}\n' * burst)
-            if burst:
-                process.child.stdout.readline()
-            process.child.send_signal(number)
-            process.child.wait(20)  # its input has not ended
-            out, said = process.end(code)
-        answered = 1 + bool(burst) + out.count("\n")
-        assert all(json.loads(x)["ok"] for x in out.splitlines()) and "Traceback" not in said
-        assert ("interrupted" in said) == (code == 130)
-        with wane.Journal(path) as journal:
-            assert journal.sequence == answered and journal.recovered.dropped == 0
-
-
-@posix
-def test_nobody_reads_the_answers():
-    with Process() as process:
-        process.ask(op="version")
-        process.child.stdout.close()
-        process.send(b'{"op": "version"}\n' * 3)
-        assert process.child.wait(60) == 1
-        assert process.child.stderr.read().decode() == "wane: nobody reads the answers any more: stopped\n"
-
-
-def todo(k):
-    """Request number k of an endless sequence: each is one call, in two series, with ids of the program's own."""
-    series = ("north", "south")[k // 4 % 2]
-    x = (7 * k * k + 3 * k) % 37 / 8
-    if k % 4 < 2:
-        return {"op": "predict", "output": x, "id": f"{k}", "series": series}
-    if k % 4 == 2 or k % 3:
-        return {"op": "label", "id": f"{k - 2}", "y": -x, "series": series}
-    return {"op": "expire", "id": f"{k - 2}", "series": series}
-
-
-def repeat(process, at):
-    """Ask from request number ``at`` on, until the process dies; the number of the first that was not answered."""
-    while True:
-        try:
-            found = process.ask(**todo(at))
-        except (BrokenPipeError, ValueError):
-            return at
-        if not found["ok"]:  # it was done, and the answer was lost in the kill: only the first can be so
-            assert found["error"]["kind"] in ("waiting", "labelled", "expired"), found
-        at += 1
-
-
-@posix
-def test_kill_9_at_any_moment_loses_nothing_that_was_answered(tmp_path):
-    """And after all the kills the state is that of a service that was never stopped."""
-    path, chance, at, never, done = tmp_path / "j.wane", random.Random(0), 0, Lines(service(window=100)), 0
-    for n in range(5):
-        arguments = ["--journal", path, "--compact-every", (7, 100)[n % 2], *(["--sync"] if n == 3 else [])]
-        with Process(*arguments) as process:
-            stats = process.ask(op="stats")
-            assert stats["predictions"] == sum(todo(k)["op"] == "predict" for k in range(done))
-            for name in never.many.names():
-                assert process.ask(op="pending", series=name)["ids"] == never.many.pending(name)
-            timer = threading.Timer(chance.uniform(0.01, 0.2), process.child.kill)
-            timer.start()
-            at = repeat(process, at)
-            timer.join()
-            said = process.child.stderr.read().decode()
-        assert ("going on from the journal" in said) == (n > 0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", wane.JournalWarning)  # a record that the kill cut short
-            with wane.Journal(path) as journal:
-                assert at <= journal.sequence <= at + 1
-                while done < journal.sequence:
-                    assert never.answer(todo(done))["ok"]
-                    done += 1
-                assert state(journal.object) == state(never.many)
-    assert done > 100
-
-
-@posix
-def test_a_full_disk_is_told_and_what_was_answered_stays(tmp_path):
-    pytest.importorskip("resource")
-    small = (
-        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)); "
-        "os.execv(sys.argv[1], sys.argv[1:])"
-    )
-    with Process("--journal", tmp_path / "j.wane", before=(sys.executable, "-c", small)) as process:
-        answered = 0
-        while (found := process.ask(op="predict", output=1.0))["ok"]:
-            answered += 1
-        for _ in range(2):  # it lives on, and acknowledges nothing
-            assert found["error"]["kind"] == "journal"
-            found = process.ask(op="predict", output=1.0)
-        process.child.stdin.close()
-    with pytest.warns(wane.JournalWarning, match="no whole record"):
-        again = lines.opened(service(window=100), tmp_path / "j.wane")
-    assert again.answer({"op": "stats"})["predictions"] == answered > 100
-    again.journal.close()
-
-
-# The page about it.
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), flags=re.S | re.M)
-
-
-@pytest.fixture
-def command(tmp_path, monkeypatch):
-    """``wane`` on the path, and an empty folder to be in."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "wane").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m wane "$@"\n')
-    (tmp_path / "bin" / "wane").chmod(0o755)
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    return ENVIRONMENT | {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-
-
-def shown(language):
-    """Each example of a language, and the output that the page shows."""
-    return re.findall(rf"^```{language}\n(.*?)^```\n+```text\n(.*?)^```", PAGE.read_text(), flags=re.S | re.M)
-
-
-@posix
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_the_example_in_node(command):
-    ((code, wanted),) = shown("js")
-    Path("example.mjs").write_text(code)
-    for restart in (False, True):
-        done = subprocess.run(["node", "example.mjs"], env=command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        assert restart or done.stdout == wanted
-    assert "going on from the journal" in done.stderr
-
-
-@posix
-def test_the_examples_in_the_shell(command):
-    found = shown("sh")
-    assert len(found) == 2
-    for code, wanted in found:
-        done = subprocess.run(["sh", "-ec", code], env=command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0 and done.stdout == wanted, done.stdout + done.stderr
-
-
-def test_the_tables_are_complete():
-    text = PAGE.read_text()
-    assert re.findall(r'^\| `\{"op": "(\w+)"', text, flags=re.M) == list(FIELDS)
-    assert re.findall(r'^\| `"([\w-]+)"` \| (.*) \|$', text, flags=re.M) == list(KINDS.items())
