@@ -305,7 +305,7 @@ def test_all_parameters_must_be_there():
     [
         np.array("-1.5"),
         bytearray(b"-1.5"),
-        np.timedelta64(1),
+        np.timedelta64(1, "s"),
         np.complex64(1 + 2j),
         10**400,
         np.ma.masked_array([1.0], [1]),

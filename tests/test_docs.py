@@ -67,7 +67,7 @@ def test_snippets_run(path, elsewhere):
         pytest.importorskip("optax")
     elif path.stem == "lines":
         pytest.importorskip("typer")  # it starts the command
-    elif (SOURCE / "integrations" / f"{path.stem}.py").exists():
+    elif path.stem in {adapter.stem for adapter in (SOURCE / "integrations").iterdir()}:
         pytest.importorskip(path.stem)  # a page and an adapter have the name of their library
     if any("matplotlib" in code or ".plot(" in code for _, code in blocks(path)):
         pytest.importorskip("matplotlib").use("Agg")

@@ -205,7 +205,7 @@ def test_times_of_pandas():
 
 
 @pytest.mark.parametrize(
-    "bad", [None, b"x", 1j, [1], {1: 2}, np.datetime64(5, "ns"), np.timedelta64(1), (1, None), object()]
+    "bad", [None, b"x", 1j, [1], {1: 2}, np.datetime64(5, "ns"), np.timedelta64(1, "s"), (1, None), object()]
 )
 def test_other_ids_are_refused(bad):
     with pytest.raises(TypeError, match="str, int, float"):

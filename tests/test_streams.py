@@ -204,7 +204,7 @@ def test_bundled_streams_are_what_they_say(name):
     assert isinstance(stream, ForecastStream) and stream.name == name and stream.about == names()[name]
     assert len(stream) == stream.about.rounds >= 300
     assert stream.scale is not None and (stream.scale > 0.0).all() and stream.warm_up == 0
-    assert stream.time.dtype.kind == "M" and (np.diff(stream.time) > np.timedelta64(0)).all()
+    assert stream.time.dtype.kind == "M" and (np.diff(stream.time) > np.timedelta64(0, "s")).all()
     assert all(0 < t < len(stream) for t in stream.shifts)
     assert make(name) is stream
 

@@ -429,7 +429,8 @@ def test_a_record_has_each_series_in_time(tmp_path):
     tracks = report.record.tracks()
     assert sorted(t.id for t in tracks) == ["north", "south"]
     for track in tracks:
-        assert (np.diff(track.time) > np.timedelta64(0)).all() and track.lower.shape == track.upper.shape == (30, 2)
+        assert (np.diff(track.time) > np.timedelta64(0, "s")).all()
+        assert track.lower.shape == track.upper.shape == (30, 2)
         assert (track.lower[:, 0] <= track.lower[:, 1]).all() and len(track.y) == len(track.y_hat) == 30
 
 

@@ -123,7 +123,7 @@ class StronglyAdaptive(Learner):
         priors = [prior(self._born(j)) for j in range(len(bets))]
         stakes = [p * max(0.0, w) for p, w in zip(priors, bets, strict=True)]
         stakes = stakes if max(stakes) > 0.0 else priors
-        return np.array(stakes) / sum(stakes)
+        return np.array(stakes) / np.cumsum(stakes)[-1]  # added in order; sum() does so only before Python 3.12
 
     def _predict(self) -> Any:
         return mixture(self.weights(), self.components(), self.dim)
