@@ -221,6 +221,22 @@ def test_compare_reports_the_best_side_by_side(tmp_path):
     assert "at once" in run(*arguments[:-1], path, code=1)[1] and path.read_text().startswith(head[:5])
 
 
+def test_compare_reports_whatever_it_can_judge(tmp_path):
+    """A field that only some objects have, columns of every name that comes to mind, a method twice; but no pipe."""
+    rows = [{"y": t * t % 7, "yhat": 3, "lower": 1, "wane_upper": 1} for t in range(240)]
+    rows[200]["note"] = "storm"
+    path, page = tmp_path / "in.jsonl", tmp_path / "page.html"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    arguments = ("--methods", "magl,split,magl", "--workers", 1, "--report", page)
+    found = json.loads(run("compare", path, *arguments, "--json")[0])
+    assert sorted(line["method"] for line in found["leaderboard"]) == ["magl", "split"]
+    assert "--prefix wane2_" in found["command"] and "Methods compared" in page.read_text(encoding="utf-8")
+    run(*shlex.split(found["command"])[1:])
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.csv")
+        assert "give a file" in run("compare", tmp_path / "pipe.csv", *arguments, code=2)[1]
+
+
 def test_advice_follows_its_rule():
     from wane.experiments.compare import advice
 

@@ -42,6 +42,19 @@ def test_injected_hyperparameters_are_the_arguments():
     np.testing.assert_allclose(doubled, 2.0 * single, rtol=1e-5)
 
 
+def test_a_base_may_widen_its_memory_in_the_first_round():
+    """As injected numbers of single precision do with moments of half precision: compiled as uncompiled."""
+    base, params = optax.inject_hyperparams(optax.adam)(0.1), {"a": jnp.ones(2), "b": jnp.ones(3, jnp.bfloat16)}
+    optimiser, gradients = ours.tuned(base), [jax.tree.map(lambda p: -p, params)] * 12
+    state = optimiser.init(params)
+    got, after, _ = loop(jax.jit(optimiser.update), gradients, params, state)
+    want, memory, _ = loop(optimiser.update, gradients, params, state)
+    assert [x.dtype for x in jax.tree.leaves(after)] == [x.dtype for x in jax.tree.leaves(memory)]
+    assert state.base.inner_state[0].mu["b"].dtype == jnp.bfloat16 != after.base.inner_state[0].mu["b"].dtype
+    np.testing.assert_allclose(got["a"], want["a"], rtol=1e-5)
+    assert float(after.scale) > 0.0
+
+
 @pytest.mark.parametrize("wrong", [0.0, -1.0, jnp.nan])
 @pytest.mark.parametrize("make", [ours.adaptive, lambda epsilon: ours.tuned(optax.sgd(0.1), epsilon=epsilon)])
 def test_an_injected_epsilon_that_is_not_positive_spoils_the_round(make, wrong):

@@ -226,6 +226,16 @@ def test_sides_of_an_interval_far_from_zero(opened):
 
 
 @needs_browser
+def test_sides_of_intervals_that_begin_with_nothing(opened):
+    made = track(300, missing=False)
+    radius = np.minimum(np.maximum(np.arange(300) - 20.0, 0.0), 30.0)  # as a method that knows no scale begins
+    tab = opened(Track("s", "m", None, made.y, made.y_hat, [0.1], made.y_hat - radius, made.y_hat + radius))
+    np.testing.assert_allclose(column(tab, "radius", "radius"), radius, atol=1e-4)
+    tab = opened(Track("s", "m", None, made.y, made.y_hat, [0.1], made.y_hat - radius, made.y_hat + 1.1 * radius))
+    np.testing.assert_allclose(column(tab, "radius", "above the forecast"), 1.1 * radius, atol=1e-4)
+
+
+@needs_browser
 def test_the_worst_window_may_be_before_the_charts(opened, monkeypatch):
     monkeypatch.setattr(page, "MOST_ROUNDS", 300)
     y = np.where(np.arange(1000) < 100, 9.0, 0.0)

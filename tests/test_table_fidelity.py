@@ -74,6 +74,7 @@ def test_parquet_loses_nothing_in_other_kinds_of_table(tmp_path):
         "day": pa.array([moment.date(), None]),
         "zone": pa.array([moment, None], pa.timestamp("ns", "+02:00")),
         "fine": pa.array([1, None], pa.timestamp("ns")),
+        "clock": pa.array([1, None], pa.time64("ns")),
         "flag": pa.array([True, None]),
         "nested": pa.array([{"d": moment.date(), "l": [1, 2]}, None]),
     }
@@ -87,6 +88,7 @@ def test_parquet_loses_nothing_in_other_kinds_of_table(tmp_path):
         "day": "2024-07-01",
         "zone": "2024-07-01T14:00:00+02:00",
         "fine": "1970-01-01 00:00:00.000000001",
+        "clock": "00:00:00.000000001",
         "flag": "true",
         "nested": '{"d": "2024-07-01", "l": [1, 2]}',
     }
@@ -96,6 +98,17 @@ def test_parquet_loses_nothing_in_other_kinds_of_table(tmp_path):
     wanted |= {"whole": 2**60 + 1, "flag": True, "nested": {"d": "2024-07-01", "l": [1, 2]}}
     assert {k: first[k] for k in wanted} == wanted and second["price"] == 1.5
     assert first["y"] == float(2**60 + 1)  # what is computed with is a float
+
+
+def test_moments_beyond_the_dates_of_python(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path, never = str(tmp_path / "in.parquet"), pa.array([10**18], pa.timestamp("us"))
+    pq.write_table(pa.table({"y": [1.0], "yhat": [1.0], "until": never}), path)
+    for end in ("csv", "jsonl"):
+        with pytest.raises(ValueError, match=r"the column 'until' has a moment .*: write Parquet"):
+            play(path, str(tmp_path / f"out.{end}"), MAGL)
+    play(path, str(tmp_path / "out.parquet"), MAGL)
+    assert pq.read_table(tmp_path / "out.parquet").column("until").chunk(0).equals(never)
 
 
 def test_ids_that_are_decimal_numbers_stay_apart(tmp_path):

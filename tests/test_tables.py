@@ -241,6 +241,7 @@ def test_order_is_asked_for_across_chunks_and_runs_and_only_within_series(tmp_pa
         ('note,y,yhat\n"a\nb",1,1\n\n,1,x\n', {}, "line 5: the column 'yhat'"),
         ("y,yhat\n1,1\n1,2,3\n", {}, "line 3: 3 cells, but the header has 2"),
         ('y,yhat\n1,"1\n', {}, "line 2: a quote is opened here and never closed"),
+        ('y,yhat,a\n1,1,"b\n' + "1,1,b\n" * 30_000, {}, r"line 2: .*: is a quote opened here and never closed\?"),
         ("y,y,yhat\n1,1,1\n", {}, "two columns of one name"),
         ("y,yhat,id\n1,1,\n", {}, "line 2: no id in the column 'id'"),
         ("y,yhat,ds\n1,1,\n", {}, "line 2: no time in the column 'ds'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as plain_json
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -45,14 +46,14 @@ def compare(
     from wane.tables.paths import FILE, STANDARD, refuse_same, refuse_unwritable
 
     page = None if report is None else str(report)
-    if page is not None and file == STANDARD:
+    if page is not None and (file == STANDARD or (os.path.exists(file) and not os.path.isfile(file))):  # a pipe
         raise typer.BadParameter("a report reads the table again for each method: give a file", param_hint="--report")
     refuse_same({FILE: file, "--report": page})
     refuse_unwritable({"--report": page})
     told = teller(json)
     left_out = unfit(alpha) if methods == "all" else {}
     given = trackers.names() if methods == "all" else methods.split(",")
-    names = [name for name in map(str.strip, given) if name and name not in left_out]
+    names = [name for name in dict.fromkeys(map(str.strip, given)) if name and name not in left_out]
     for name, why in left_out.items():
         told(f"{name} is left out: {why}")
     options = tables.Options(y, tuple(yhat or ()), id, time, no_id, no_time, score=score and score.value)
@@ -96,7 +97,9 @@ def side_by_side(
     from wane.experiments.compare import needed
     from wane.report import write
     from wane.report.runs import tracks
+    from wane.tables.files import kind_of
 
+    kind = kind or kind_of(file)  # also of what is written for nothing: rows go to a file of their own kind untouched
     ranked = [line["method"] for line in results["leaderboard"]]
     names = sorted(ranked, key=lambda name: name != results["method"])[:CHARTED]
     scores = [s.scores for s in found.series]
@@ -108,7 +111,7 @@ def side_by_side(
                 options, method=name, warm_up=told.pop("warm_up", 0), settings=told, sort=not found.ordered,
                 prefix=found.prefix,
             )  # fmt: skip
-            made = tables.play(file, str(Path(folder) / "out.csv"), asked, kinds=(kind, ".csv"), record=True)
+            made = tables.play(file, str(Path(folder) / "out"), asked, kinds=(kind, kind), record=True)
             if made.interrupted:
                 raise KeyboardInterrupt
             shown += tracks(made, file)

@@ -12,6 +12,7 @@ import numpy as np
 from wane.tables.chunk import MOST, Chunk, cells, pure
 from wane.tables.columns import refuse_repeated
 
+FAR = "{}: the column {!r} has a moment that Python's dates do not reach: write Parquet, or drop the column"
 MIXED = "{} has values of several types, and Parquet one for all its rows ({}): write CSV or JSON lines"
 
 
@@ -67,7 +68,10 @@ class ParquetReader:
             return self._cells(part.column(name))
 
         def values(name: str) -> list[Any]:
-            return self._values(part.column(name))
+            try:
+                return self._values(part.column(name))
+            except OverflowError:
+                raise ValueError(FAR.format(self.name, name)) from None
 
         def where(i: int) -> str:
             return f"{self.name}, row {first + i}"
@@ -102,9 +106,11 @@ class ParquetReader:
         types, kind = self.pa.types, column.type
         if types.is_floating(kind) or (types.is_integer(kind) and not column.null_count):
             return pure(self._cells(column))
-        if types.is_timestamp(kind) and kind.unit == "ns":
+        if (types.is_timestamp(kind) or types.is_time(kind)) and kind.unit == "ns":
             try:
-                column = column.cast(self.pa.timestamp("us", kind.tz))
+                column = column.cast(
+                    self.pa.timestamp("us", kind.tz) if types.is_timestamp(kind) else self.pa.time64("us")
+                )
             except self.pa.ArrowInvalid:
                 column = column.cast(self.pa.string())
         return list(column.to_pylist())
@@ -146,11 +152,11 @@ class ParquetWriter:
 
     def _column(self, name: str, chunk: Chunk, known: dict[str, np.ndarray]) -> Any:
         """A column of another kind of file."""
-        values = [typed(v) for v in chunk.values(name)]
+        values = chunk.values(name)  # of a known column too: it says if anything would be lost
         if name in known:
             return self.pa.array(cells(known[name]), self.pa.float64())
         try:
-            return self.pa.array(values, self.pa.string() if chunk.kind == ".csv" else None)
+            return self.pa.array([typed(v) for v in values], self.pa.string() if chunk.kind == ".csv" else None)
         except (self.pa.ArrowException, OverflowError) as error:
             raise ValueError(MIXED.format(f"the column {name!r}", first_line(error))) from None
 

@@ -51,14 +51,14 @@ class JsonReader:
                     pairs.append((line, self._object(line)))
                     numbers.append(self.line)
 
-        known = set(self.names)
+        known, unseen = set(self.names), enumerate(pairs)  # each row is looked at once, whatever the number of columns
 
         def column(name: str) -> list[Any]:
             return [found.get(name) for _, found in pairs]
 
         def values(name: str) -> list[Any]:
-            for i, (_, found) in enumerate(pairs):
-                if len(found) > len(known) or not known.issuperset(found):
+            for i, (_, found) in unseen:
+                if not known.issuperset(found):
                     raise ValueError(LOST.format(where(i), next(field for field in found if field not in known)))
             return column(name)
 

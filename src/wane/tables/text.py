@@ -19,7 +19,8 @@ from wane.tables.columns import refuse_repeated
 
 DELIMITERS = ",;\t|"
 MARK = "\ufeff"  # before text in UTF-8; without it Excel takes the text for something else
-UNCLOSED = "unexpected end of data"  # what csv says of lines that end within quotes
+UNCLOSED = "unexpected end of data"  # what csv says of lines that end within quotes,
+ENDLESS = "field limit"  # and of a cell that takes in too many of them
 EMPTY = "{} is empty: wanted a header, such as ds,y,yhat, and a row a round"
 
 
@@ -60,7 +61,8 @@ class CsvReader:
                 return list(self._parser(lines))
             except csv.Error as error:
                 if UNCLOSED not in str(error):
-                    raise ValueError(f"{self._bad(lines)}: {error}") from None
+                    hint = ": is a quote opened here and never closed?" if ENDLESS in str(error) else ""
+                    raise ValueError(f"{self._bad(lines)}: {error}{hint}") from None
                 if not self._add(lines):
                     raise ValueError(f"{self._bad(lines)}: a quote is opened here and never closed") from None
 

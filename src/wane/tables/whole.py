@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -36,7 +37,8 @@ class Whole(NamedTuple):
     @property
     def prefix(self) -> str:
         """What tells new columns from those that are there."""
-        return "wane_" if {"lower", "upper"} & {*self.names} else ""
+        tried = itertools.chain(["", "wane_"], (f"wane{n}_" for n in itertools.count(2)))
+        return next(prefix for prefix in tried if not {f"{prefix}lower", f"{prefix}upper"} & {*self.names})
 
 
 def series(

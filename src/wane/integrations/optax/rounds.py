@@ -57,10 +57,16 @@ def good(*watched: Any) -> Any:
     return jnp.all(jnp.isfinite(jnp.concatenate([x.ravel() for x in jax.tree.leaves(watched)])))
 
 
+def as_wide(x: Any, wanted: Any) -> Any:
+    """A number of the memory in the type that the base gives it, which may be wider than that of its beginning."""
+    return x if getattr(x, "dtype", wanted.dtype) == wanted.dtype else x.astype(wanted.dtype)
+
+
 def settled(params: Any, inner: Any, index: list[Any], good: Any, old: Any, learn: Any, fill: float) -> tuple[Any, Any]:
     """The updates to reference + scale * path and what is learned; the old state, if the round is not good."""
     kept = old._replace(reference=None, skipped=old.skipped + 1)
     if isinstance(good, jax.core.Tracer):  # with a choice of each number XLA would make steps twice and copy memory
+        kept = jax.tree.map(as_wide, kept, jax.eval_shape(learn)._replace(reference=None))
         new = jax.lax.cond(good, lambda: learn()._replace(reference=None), lambda: kept)
     else:  # cond would compile its branches in each round
         new = learn() if good else kept

@@ -57,7 +57,7 @@ def tuned(
 
     Args:
         base: an optax transformation with its learning rate. It sees the gradients, the parameters and the extra
-            arguments of ``update``, and its memory must keep its types, as for ``jax.lax.scan``.
+            arguments of ``update``.
         discounts: one learner each.
         epsilon: a guess of S; None takes 10 for the rule "magnitude", shared by the learners in equal parts, and 1e-8
             for "trac", the published number, for each.

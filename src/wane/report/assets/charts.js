@@ -2,7 +2,7 @@
 const view = { min: 0, max: 1, first: 0, last: 1, least: 1, from: 0, to: 0 };  // from and to are rounds
 let charts = [];  // { spec, u, holder }
 const FLAT = 1e-6;  // widths that differ by less are the same to a reader
-const UNEVEN = 0.01;  // of its width: an interval whose sides differ by more is not symmetric; and the share of such rounds
+const UNEVEN = 0.01;  // of its width, or a typical one: an interval whose sides differ by more is not symmetric; and the share of such rounds
 const WHOLE = Array.from({ length: 36 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));  // steps between rounds
 const dashed = (i) => DASHES[(i + Math.floor(i / 6)) % 6];  // there are six colours: beyond them the pairs differ
 const endless = (column) => column.some((v) => Math.abs(v) === Infinity);
@@ -59,7 +59,8 @@ function specs({ mine, others, without }, level) {
   const above = y_hat && Float64Array.from(here.upper, (u, i) => u - y_hat[i]);
   const below = y_hat && Float64Array.from(here.lower, (l, i) => y_hat[i] - l);
   const errors = y_hat && Float64Array.from(y, (v, i) => Math.abs(v - y_hat[i]));
-  const uneven = y_hat ? above.reduce((n, a, i) => n + (Math.abs(a - below[i]) > UNEVEN * Math.abs(a + below[i])), 0) : 0;
+  const some = half.filter((h) => h > 0 && h < Infinity).sort(), typical = 2 * some[some.length >> 1] || 0;  // beside it what is rounded is nothing
+  const uneven = y_hat ? above.reduce((n, a, i) => n + (Math.abs(a - below[i]) > UNEVEN * Math.max(Math.abs(a + below[i]), typical)), 0) : 0;
   const lopsided = uneven > UNEVEN * x.length;
   const radii = lopsided ? [above, below] : [half];
   const labels = lopsided ? ["above the forecast", "below the forecast"] : ["radius"];
