@@ -396,6 +396,18 @@ def test_times_of_many_forms(tmp_path):
         os.unlink(tmp_path / "state")
 
 
+def test_ctrl_c_of_a_sorted_table_leaves_everything_as_it_was(tmp_path):
+    """The signal comes while the rows, played all at once, are written."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals come to the main thread")
+    head, *rows = table(200)
+    path, out, state = written(tmp_path / "in.csv", [head, *reversed(rows)]), tmp_path / "out.csv", tmp_path / "state"
+    options = Options(id="shop", method="magl", sort=True)
+    with pytest.raises(KeyboardInterrupt):
+        play(path, str(out), options, str(state), progress=lambda rows, share: signal.raise_signal(signal.SIGINT))
+    assert [p.name for p in tmp_path.iterdir()] == ["in.csv"]
+
+
 def test_ctrl_c_leaves_the_finished_chunks(tmp_path):
     """The signal comes while the second chunk is played: it is finished, written, and in the state."""
     if threading.current_thread() is not threading.main_thread():

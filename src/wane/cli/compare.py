@@ -118,7 +118,8 @@ def side_by_side(
             tick()
     said = {"file": file, "score": made.score, "methods judged": ", ".join(ranked), "columns": made.columns.said()}
     said |= {"advice": results["recommendation"], "command": results["command"]}
-    write(path, shown, said, f"Methods for {Path(file).name}")
+    said["rounds"] = "all, also the first ones, which the leaderboard and the advice leave out"
+    write(path, shown, said, f"Methods for {Path(file).name}: {results['method']} is recommended")
 
 
 def unfit(alpha: float) -> dict[str, str]:

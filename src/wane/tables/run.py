@@ -338,12 +338,13 @@ def sorted_way(
     order = np.argsort(rows.times, kind="stable")  # type: ignore[arg-type]
     back = np.argsort(order)
     made = session.play(rows.ordered(order), options.duplicates, options.prefix)
-    stop.reading, at = False, 0
+    at = 0
     for chunk, part in zip(chunks, parts, strict=True):
         new = {name: values[back[at : at + chunk.rows]] for name, values in made.items()}
         put(writer, chunk, part, new, session, kept)
         at += chunk.rows
         progress(at, at / len(order))
+    stop.reading = False  # what is written is about to be kept
     return False
 
 
