@@ -119,6 +119,7 @@ def test_simplex_with_coordinates_at_the_threshold():
         np.testing.assert_allclose(p, another_method(Simplex(), np.array(x)), rtol=0, atol=1e-15 * size(x))
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # the solver of SciPy before 1.16
 @each
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 def test_a_general_solver_agrees(name, dim):

@@ -38,6 +38,7 @@ def exact_state(panel):
     """The state, the waiting labels stream by stream, without the sums of widths: their last bits depend on pieces."""
     panel = copy.copy(panel)
     panel.tail = panel.tail.chosen(np.argsort(panel.tail.place, kind="stable"))
+    panel.tail.radii[np.isnan(panel.tail.radii)] = np.nan  # whatever its sign
     state = panel.state_dict()
     del state["memory"]["widths"], state["parameters"]["threads"]
     return state
