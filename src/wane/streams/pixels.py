@@ -24,7 +24,8 @@ Rngs = Iterable[np.random.Generator]
 def checked_numbers(numbers: Any, n: int) -> np.ndarray:
     """The numbers of n images, by default 0, ..., n - 1."""
     given = np.arange(n) if numbers is None else np.asarray(numbers)
-    if given.shape != (n,) or given.dtype.kind not in "iu" or (n and not 0 <= given.min() <= given.max() < 2**63):
+    whole = given.shape == (n,) and given.dtype.kind in "iu"
+    if not whole or (n and not (int(given.min()) >= 0 and int(given.max()) < 2**63)):
         raise ValueError(f"numbers must be whole numbers in [0, 2^63), one an image ({n}), got {described(numbers)}")
     return given
 

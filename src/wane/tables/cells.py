@@ -178,7 +178,7 @@ def read_times(cells: list[str], chunk: Chunk, name: str) -> np.ndarray:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # a time zone: below
                 return np.array(cells, dtype=MOMENT)
-        except (ValueError, UserWarning):
+        except (ValueError, Warning):
             pass
     found = np.empty(len(cells), dtype=MOMENT)
     for i, cell in enumerate(cells):
