@@ -74,14 +74,15 @@ def test_a_report_names_the_settings(tmp_path):
     files = [tmp_path / "first.csv", tmp_path / "then.csv"]
     for path, rows in zip(files, (lines[1:31], lines[31:]), strict=True):
         path.write_text("".join([lines[0], *rows]))
-    settings = ("--method", "magl", "--set", "epsilon=2.5", "--set", "lower_limit=-9.25", "--warm-up", 3)
+    settings = ("--method", "magl", "--set", "epsilon=2.5", "--set", "lower_limit=-9.25", "--set", "on_unbounded=allow",
+                "--warm-up", 3)  # fmt: skip
     pages = []
     for path in files:
         made = path.with_suffix(".html")
         run("run", path, *settings, "--state", tmp_path / "state", "--report", made, "--out", tmp_path / "out.csv")
         pages.append(made.read_text(encoding="utf-8"))
     for page in pages:
-        wanted = {"set.epsilon": "2.5", "set.lower_limit": "-9.25", "warm_up": "3"}
+        wanted = {"set.epsilon": "2.5", "set.lower_limit": "-9.25", "set.on_unbounded": "allow", "warm_up": "3"}
         assert all(f"<td>{name}</td><td>{value}</td>" in page for name, value in wanted.items())
         assert "set.upper_limit" not in page
     assert ["the rows before are not in this report" in page for page in pages] == [False, True]

@@ -87,6 +87,17 @@ def test_a_state_of_another_base_is_refused():
     assert plain(other.state_dict()) == before
 
 
+def assert_goes_on(optimizer, params, make, rounds):
+    """A twin that loads the state, on copies of the parameters, plays these rounds alike to the last bit."""
+    others = [Parameter(p.detach().clone()) for p in params]
+    other = make(others)
+    other.load_state_dict(optimizer.state_dict())
+    assert plain(other.state_dict()) == plain(optimizer.state_dict())
+    play(optimizer, params, rounds)
+    play(other, others, rounds)
+    assert same(params, others) and optimizer.scale > 0.0
+
+
 @pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.Adagrad])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_base_may_have_played_before(kind, dtype):
@@ -96,13 +107,7 @@ def test_a_base_may_have_played_before(kind, dtype):
     play(base, params, range(5))
     optimizer = Tuned(base)
     play(optimizer, params, range(5, 15))
-    others = [Parameter(p.detach().clone()) for p in params]
-    other = Tuned(kind(others, lr=0.01))
-    other.load_state_dict(optimizer.state_dict())
-    assert plain(other.state_dict()) == plain(optimizer.state_dict())
-    play(optimizer, params, range(15, 25))
-    play(other, others, range(15, 25))
-    assert same(params, others) and optimizer.scale > 0.0
+    assert_goes_on(optimizer, params, lambda others: Tuned(kind(others, lr=0.01)), range(15, 25))
 
 
 class Rounded(torch.optim.SGD):
@@ -126,13 +131,7 @@ def test_the_state_of_the_base_keeps_its_types(kind, dtype):
     params = parameters(dtype, [(4, 3), (4,), (2, 4)])
     optimizer = Tuned(kind(params, lr=0.01))
     play(optimizer, params, range(20))
-    others = [Parameter(p.detach().clone()) for p in params]
-    other = Tuned(kind(others, lr=0.01))
-    other.load_state_dict(optimizer.state_dict())
-    assert plain(other.state_dict()) == plain(optimizer.state_dict())
-    play(optimizer, params, range(20, 60))
-    play(other, others, range(20, 60))
-    assert same(params, others) and optimizer.scale > 0.0
+    assert_goes_on(optimizer, params, lambda others: Tuned(kind(others, lr=0.01)), range(20, 60))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -127,6 +127,7 @@ def write_report(path: Path, made: Any, file: str) -> bool:
     limits = dict(zip(("lower_limit", "upper_limit"), design.limits, strict=True))
     said = {"file": file, "score": made.score, "delay": made.delay, "warm_up": design.warm_up}
     said["set"] = {**design.hyperparameters, **{name: x for name, x in limits.items() if math.isfinite(x)}}
+    said["set"]["on_unbounded"] = design.on_unbounded
     if made.resumed:
         said["went_on"] = "from a state: the rows before are not in this report"
     write(path, tracks, {**said, "columns": made.columns.said()}, f"Intervals for {Path(file).name}")
