@@ -33,7 +33,7 @@ bench: $(VENV)/ready build
 	$(BIN)/python benchmarks/trackers.py
 	$(BIN)/python benchmarks/conformal.py
 	$(BIN)/python benchmarks/panel.py
-	$(BIN)/python benchmarks/lines.py
+	$(BIN)/python benchmarks/serve.py
 	$(BIN)/python benchmarks/optimisers.py
 	$(BIN)/python benchmarks/optimisers_jax.py
 

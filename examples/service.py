@@ -24,7 +24,7 @@ import warnings
 import numpy as np
 
 import wane
-from wane.journal import JournalWarning
+from wane.state.journal import JournalWarning
 
 ALPHA = 0.1
 LONGEST_WAIT = 2e-4  # seconds from a request to a kill: about what a request takes

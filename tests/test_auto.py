@@ -12,8 +12,8 @@ import wane
 from wane import theory, trackers
 from wane.trackers import Blend, Calibrated, Given
 from wane.trackers.mixture import Mixture
-from wane.trackers.scaled import Scaled
-from wane.trackers.scales import LogScale, NoScale, RecentScale, SteadyScale
+from wane.trackers.scale_models import LogScale, NoScale, RecentScale, SteadyScale
+from wane.trackers.scaled_expert import Scaled
 
 ALPHA = 0.1
 

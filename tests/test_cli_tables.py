@@ -291,7 +291,7 @@ def test_help_imports_neither_numpy_nor_scipy():
 def test_a_module_alone_can_load_anything(tmp_path):
     """The package imports its parts when they are needed, and all of them before something saved is loaded."""
     wane.save(tmp_path / "panel", wane.Panel("auto"))
-    code = f"from wane.saving import load\nprint(type(load({str(tmp_path / 'panel')!r})).__name__)"
+    code = f"from wane.state.files import load\nprint(type(load({str(tmp_path / 'panel')!r})).__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "Panel"
 

@@ -180,7 +180,7 @@ def test_names_of_methods_are_completed(command, option, begun, wanted):
 
 
 def test_true_and_false_are_no_numbers():
-    from wane.lines import Lines
+    from wane.serve import Lines
 
     lines = Lines(wane.conformal.ManySeries("magl", alpha=0.1))
     assert lines.answer({"op": "predict", "output": 1.0})["ok"]

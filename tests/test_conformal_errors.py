@@ -7,7 +7,7 @@ import pytest
 from conformal_cases import INFINITY, Scripted, plain
 
 from wane import OnlineConformal
-from wane.conformal import IdError
+from wane.errors import IdError
 from wane.trackers import make
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")

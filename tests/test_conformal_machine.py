@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 import wane
-from wane.conformal import IdError
+from wane.errors import IdError
 from wane.scores import APS, as_score, uniforms
 from wane.trackers import make
 

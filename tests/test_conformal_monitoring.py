@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wane import OnlineConformal
-from wane.conformal import Alarm, IdError
+from wane.conformal import Alarm
+from wane.errors import IdError
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wane import OnlineConformal
-from wane.conformal import UnboundedError
+from wane.errors import UnboundedError
 from wane.trackers import make, names
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")

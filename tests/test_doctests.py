@@ -63,6 +63,6 @@ def test_all_is_sorted_and_complete():
         assert sorted(set(module.__all__)) == sorted(module.__all__)
     for name in wane.__all__:
         assert hasattr(wane, name)
-    below = {cls for cls in wane.learners.state.subclasses(wane.learners.Learner) if cls.__module__.startswith("wane.")}
+    below = {cls for cls in wane.state.data.subclasses(wane.learners.Learner) if cls.__module__.startswith("wane.")}
     internal = {"VectorLearner"}
     assert {cls.__name__ for cls in below} - internal == set(wane.learners.__all__) - {"Learner", "load"}

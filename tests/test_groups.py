@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from panel_cases import Answers, Joined, Literal, agree, data, full_state, refuses, same, settings_of, takes
 
 import wane
-from wane.conformal.predictions import IdError, UnboundedError
+from wane.errors import IdError, UnboundedError
 from wane.panel import Groups, Panel
 
 some = pytest.mark.parametrize("name", ["magl", "magl-d", "aci", "kt"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import wane
 from wane import Horizons, OnlineConformal
-from wane.conformal import IdError
+from wane.errors import IdError
 from wane.trackers import make
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")

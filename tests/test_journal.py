@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from test_saving import killed, needs_fork, script
 
 from wane import Horizons, OnlineConformal, trackers
-from wane.conformal import AlarmError
-from wane.journal import Journal, JournalWarning, Recovery, Snapshot
-from wane.saving import SavedFileError, dumps, leftovers, load, save
+from wane.errors import AlarmError, SavedFileError
+from wane.state.encoding import dumps
+from wane.state.files import leftovers, load, save
+from wane.state.journal import Journal, JournalWarning, Recovery, Snapshot
 
 
 def service():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wane
-from wane.experiments import bench, leaderboard, workers
+from wane.experiments import bench, leaderboard, parallel
 from wane.experiments.leaderboard import Entry
 
 METHODS = ["magl", "split", "sf-ogd", "aci", "trivial"]
@@ -22,7 +22,7 @@ def entries():
 
 @pytest.fixture(scope="module")
 def rows(entries, tmp_path_factory):
-    return workers.run(entries, METHODS, 0.1, tmp_path_factory.mktemp("cache"), workers=1)
+    return parallel.run(entries, METHODS, 0.1, tmp_path_factory.mktemp("cache"), workers=1)
 
 
 def test_a_row_literally(entries, rows):
@@ -107,17 +107,17 @@ def test_ratios_and_ranks(rows):
 
 
 def test_what_was_computed_is_found_again(entries, tmp_path, monkeypatch):
-    first = workers.run(entries, METHODS[:2], 0.1, tmp_path, workers=1)
+    first = parallel.run(entries, METHODS[:2], 0.1, tmp_path, workers=1)
     monkeypatch.setattr(leaderboard, "play", None)  # whoever computes now fails
     ticks = []
-    assert workers.run(entries, METHODS[:2], 0.1, tmp_path, 1, lambda: ticks.append(1)) == first and len(ticks) == 4
+    assert parallel.run(entries, METHODS[:2], 0.1, tmp_path, 1, lambda: ticks.append(1)) == first and len(ticks) == 4
     for changed in (
         (entries, METHODS[:2], 0.2),
         (entries, ["nex"], 0.1),
         ([Entry("steps", (np.ones(900),))], METHODS[:1], 0.1),
     ):
         with pytest.raises(TypeError):
-            workers.run(*changed, tmp_path, 1)
+            parallel.run(*changed, tmp_path, 1)
 
 
 def test_an_interrupted_run_continues(entries, tmp_path, monkeypatch):
@@ -131,19 +131,19 @@ def test_an_interrupted_run_continues(entries, tmp_path, monkeypatch):
 
     monkeypatch.setattr(leaderboard, "play", stop)
     with pytest.raises(KeyboardInterrupt):
-        workers.run(entries, METHODS, 0.1, tmp_path, workers=1)
+        parallel.run(entries, METHODS, 0.1, tmp_path, workers=1)
     assert len(list(tmp_path.iterdir())) == 3
     again = []
     monkeypatch.setattr(leaderboard, "play", lambda *a: again.append(1) or play(*a))
-    workers.run(entries, METHODS, 0.1, tmp_path, workers=1)
+    parallel.run(entries, METHODS, 0.1, tmp_path, workers=1)
     assert len(again) == 7
     next(tmp_path.iterdir()).write_text('{"cov')  # a file that was damaged is computed again
-    workers.run(entries, METHODS, 0.1, tmp_path, workers=1)
+    parallel.run(entries, METHODS, 0.1, tmp_path, workers=1)
     assert len(again) == 8
 
 
 def test_processes_give_the_same(entries, tmp_path, rows):
-    made = workers.run(entries, METHODS[:2], 0.1, tmp_path, workers=2)
+    made = parallel.run(entries, METHODS[:2], 0.1, tmp_path, workers=2)
     for row in made:
         same = next(r for r in rows if (r["stream"], r["method"]) == (row["stream"], row["method"]))
         assert {k: v for k, v in row.items() if k != "nanoseconds"} == {

@@ -16,7 +16,7 @@ from scipy.optimize import check_grad
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from wane.experiments import workers  # noqa: E402
+from wane.experiments import parallel  # noqa: E402
 from wane.experiments.lifelong import convex, cost, data, jobs, judge, methods, nets, play, tables  # noqa: E402
 from wane.experiments.lifelong.network import Network  # noqa: E402
 
@@ -244,10 +244,10 @@ def test_what_was_played_is_found_again(tmp_path, monkeypatch):
 def test_spread_calls_in_other_processes_too():
     calls = [((number,), number) for number in (1.0, 4.0, 9.0)]
     for count in (1, 2):
-        assert dict(workers.spread(math.sqrt, calls, count)) == {1.0: 1.0, 4.0: 2.0, 9.0: 3.0}
+        assert dict(parallel.spread(math.sqrt, calls, count)) == {1.0: 1.0, 4.0: 2.0, 9.0: 3.0}
     with pytest.raises(ValueError, match=r"^-1\.0: "):
-        dict(workers.spread(math.sqrt, [((-1.0,), -1.0), ((1.0,), 1.0)], 2))
-    assert list(workers.spread(math.sqrt, [])) == []
+        dict(parallel.spread(math.sqrt, [((-1.0,), -1.0), ((1.0,), 1.0)], 2))
+    assert list(parallel.spread(math.sqrt, [])) == []
 
 
 def test_the_command(tmp_path):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import wane
 from wane import metrics
-from wane.learners.state import load, name_of, subclasses
-from wane.learners.stateful import Stateful
 from wane.metrics.base import Total
+from wane.state.data import load, name_of, subclasses
+from wane.state.stateful import Stateful
 
 NAN, INF = math.nan, math.inf
 K = 7

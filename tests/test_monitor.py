@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wane.conformal.monitor import Monitor
-from wane.learners.state import load
-from wane.learners.stateful import Stateful
+from wane.state.data import load
+from wane.state.stateful import Stateful
 
 WINDOWS = [1, 2, 7, 100]
 widths = st.sampled_from([0.0, 1.0, math.inf, -math.inf, math.nan, 1e300]) | st.floats(-1e6, 1e6)

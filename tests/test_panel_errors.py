@@ -9,7 +9,7 @@ import pytest
 from panel_cases import data, full_state, refuses, settings_of, some
 
 import wane
-from wane.conformal.predictions import IdError, UnboundedError
+from wane.errors import IdError, UnboundedError
 from wane.panel import Panel
 from wane.trackers.registry import METHODS
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wane import OnlineConformal
-from wane.conformal.predictions import IdError
+from wane.errors import IdError
 from wane.panel import Panel
 from wane.panel.index import Index
 

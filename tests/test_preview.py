@@ -41,7 +41,7 @@ def test_a_preview_is_the_next_prediction_and_changes_nothing(kind, alpha, label
 
 def test_what_cannot_be_predicted_cannot_be_previewed():
     oc = wane.OnlineConformal("split", alpha=0.1)
-    with pytest.raises(wane.conformal.UnboundedError):
+    with pytest.raises(wane.errors.UnboundedError):
         oc.preview(0.0)
     with pytest.raises(ValueError, match="finite"):
         oc.preview(np.nan)

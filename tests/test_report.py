@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from wane import metrics
 from wane.report import Track, numbers, page, read, write
 from wane.report.packing import packed, unpacked
-from wane.report.words import headline
+from wane.report.sentences import headline
 
 
 def track(rounds=400, name="made", method="auto", seed=0, levels=(0.1, 0.3), dates=False, missing=True, spread=1.0):

@@ -15,7 +15,7 @@ from test_report import embedded, track
 from wane.report import Track, page, read, write
 from wane.report.calibration import drawing
 from wane.report.packing import unpacked
-from wane.report.words import SPACE, headline, on_target, percent, target
+from wane.report.sentences import SPACE, headline, on_target, percent, target
 
 needs_browser = pytest.mark.skipif(
     browser.found() is None, reason="needs Chromium: apt-get install chromium, or set CHROMIUM"

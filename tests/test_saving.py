@@ -21,19 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wane import learners, scores, trackers
-from wane.saving import (
-    SavedFileError,
-    decode_key,
-    decode_value,
-    dumps,
-    encode_key,
-    encode_value,
-    known,
-    leftovers,
-    load,
-    loads,
-    save,
-)
+from wane.errors import SavedFileError
+from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
+from wane.state.files import known, leftovers, load, save
 
 HERE = Path(__file__).parent
 spec = importlib.util.spec_from_file_location("write_fixtures", HERE.parent / "tools" / "write_fixtures.py")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from score_cases import BALLS, at, bits, data, every, intervals, labelled
 
 from wane.scores import CQR, LAC, Absolute, Normalised, NormBall, OneSided
-from wane.sets import Ball, HalfLine, Interval, LabelSet
+from wane.scores.sets import Ball, HalfLine, Interval, LabelSet
 
 
 def inside(score, s, y):

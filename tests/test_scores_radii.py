@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from score_cases import INTERVALS, LABELS, SCORES, at, data
 
 from wane.scores import APS, CQR, LAC, RAPS, Absolute, Normalised, NormBall, OneSided, Signed
-from wane.sets import Ball
+from wane.scores.sets import Ball
 
 ONE_END = {k: s for k, s in SCORES.items() if s.sides == 1}
 

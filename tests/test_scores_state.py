@@ -10,8 +10,8 @@ import pytest
 from score_cases import bits, data, every, gap, gap_set
 
 import wane.scores
-from wane.learners.state import subclasses
 from wane.scores import RAPS, Score, UserScore, as_score, make, names
+from wane.state.data import subclasses
 
 
 @every

@@ -8,7 +8,7 @@ import pytest
 from score_cases import bits, data, gap, gap_set
 
 from wane.scores import Absolute, NormBall, UserScore
-from wane.sets import Ball, UserSet
+from wane.scores.sets import Ball, UserSet
 
 
 def test_user_score_is_the_score_it_imitates():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wane.sets import Ball, HalfLine, Interval, LabelSet, UserSet, distance
+from wane.scores.sets import Ball, HalfLine, Interval, LabelSet, UserSet, distance
 
 numbers = st.floats(-1e6, 1e6)
 SETS = {

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import wane
 from wane.tables import Options, play, session
+from wane.tables.csv import CsvReader
 from wane.tables.files import kind_of
-from wane.tables.text import CsvReader
 
 MAGL = Options(method="magl")
 ROWS = "id,y,yhat\n" + "".join(f"a,{t % 3},0\n" for t in range(20))

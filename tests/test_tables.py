@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import wane
 from wane.tables import Columns, Options, chosen, play, series
 from wane.tables import run as running
-from wane.tables.arrow import ParquetReader
+from wane.tables.csv import CsvReader
 from wane.tables.files import kind_of, reading
+from wane.tables.parquet import ParquetReader
 from wane.tables.session import Session
-from wane.tables.text import CsvReader
 
 DAY = datetime.date(2024, 1, 1)
 

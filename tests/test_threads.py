@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from wane import Horizons, OnlineConformal
-from wane.conformal import IdError
+from wane.errors import IdError
 from wane.trackers import Tracker
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")

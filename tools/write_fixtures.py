@@ -21,7 +21,8 @@ import table  # noqa: E402
 
 from wane import Horizons, OnlineConformal, Panel, learners, scores, trackers  # noqa: E402
 from wane.panel import Groups  # noqa: E402
-from wane.saving import dumps, loads, save  # noqa: E402
+from wane.state.encoding import dumps, loads  # noqa: E402
+from wane.state.files import save  # noqa: E402
 
 NEEDS = {name: {"max_score": 5.0} for name in ("sf-ogd", "saocp", "bayes")}  # the hyperparameters without a default
 ROUNDS, MORE = 20, 5

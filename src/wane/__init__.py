@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from wane.version import __version__
 
 if TYPE_CHECKING:
-    from wane import conformal, domains, learners, metrics, panel, scores, sets, special, streams, theory, trackers
-    from wane.conformal import AlarmError, Horizons, IdError, OnlineConformal, UnboundedError
-    from wane.journal import Journal, JournalWarning
+    from wane import conformal, domains, errors, learners, metrics, panel, scores, special, streams, theory, trackers
+    from wane.conformal import Horizons, OnlineConformal
+    from wane.errors import AlarmError, IdError, SavedFileError, UnboundedError
     from wane.panel import Panel
-    from wane.saving import SavedFileError, load, save
+    from wane.state.files import load, save
+    from wane.state.journal import Journal, JournalWarning
 
 __all__ = [
     "AlarmError",
@@ -29,13 +30,13 @@ __all__ = [
     "compiled",
     "conformal",
     "domains",
+    "errors",
     "learners",
     "load",
     "metrics",
     "panel",
     "save",
     "scores",
-    "sets",
     "special",
     "streams",
     "theory",
@@ -43,13 +44,14 @@ __all__ = [
 ]
 
 NAMES = {  # where each name comes from; a module stands for itself
-    "wane.conformal": ("AlarmError", "Horizons", "IdError", "OnlineConformal", "UnboundedError"),
-    "wane.journal": ("Journal", "JournalWarning"),
+    "wane.conformal": ("Horizons", "OnlineConformal"),
+    "wane.state.journal": ("Journal", "JournalWarning"),
     "wane.panel": ("Panel",),
-    "wane.saving": ("SavedFileError", "load", "save"),
+    "wane.errors": ("AlarmError", "IdError", "SavedFileError", "UnboundedError"),
+    "wane.state.files": ("load", "save"),
     **{
         f"wane.{name}": ()
-        for name in ("domains", "learners", "metrics", "scores", "sets", "special", "streams", "theory", "trackers")
+        for name in ("domains", "learners", "metrics", "scores", "special", "streams", "theory", "trackers")
     },
     "wane.tables.session": (),  # what can be saved is known to load
 }

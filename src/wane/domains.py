@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import LARGEST, described, positive, real_array, scalar
+from wane.state.data import WRAPPERS, register_values
 from wane.vectors import copy, distance, dot, norm, within
 
 MEMBER = 1e-9  # a point is a member if its projection moves it by less than this share of its length: rounding
@@ -304,3 +305,7 @@ def limits(name: str, value: Any) -> np.ndarray:
     if array.ndim > 1 or array.size == 0 or np.isnan(array).any():
         raise ValueError(f"{name} must be a number or a vector without NaN, got {described(value)}")
     return array
+
+
+register_values("domain", Ball, Box, HalfSpace, Nonnegative, Simplex)
+WRAPPERS[Custom] = "object"

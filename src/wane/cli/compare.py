@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.command import suggested
 from wane.cli.options import File, Id, InFormat, Json, Methods, NoId, NoTime, Score, Share, Time, Workers, Y, YHat
 from wane.cli.progress import shown
+from wane.cli.suggestion import suggested
 from wane.cli.tables import finite, teller
 
 LEAST = ("infinite", "off target", "ns")  # what a narrow terminal does not show

@@ -31,7 +31,7 @@ def report(
     """A report about results in one HTML file, which opens offline and can be sent to a colleague."""
     from wane.report import numbers, read, write
     from wane.report.results import tells_alpha
-    from wane.report.words import headline
+    from wane.report.sentences import headline
     from wane.tables.files import kind_of
     from wane.tables.paths import STANDARD, refuse_same, refuse_unwritable
 

@@ -71,7 +71,7 @@ def serve_lines(
     """
     from wane import scores
     from wane.conformal import ManySeries
-    from wane.lines import opened
+    from wane.serve import opened
 
     warnings.showwarning = told
     levels = tuple(alpha or [0.1])
@@ -165,7 +165,7 @@ class Signals:
 
 def served(lines: Any, longest: int) -> int:
     """Serve standard input and output to the end; the exit code."""
-    from wane.lines import serve
+    from wane.serve import serve
 
     if os.name == "posix":
         for descriptor, name in enumerate(("input", "output")):

@@ -1,33 +1,20 @@
 """Sets around the outputs of any model: predictions with ids, late labels, several levels, several steps ahead."""
 
 from wane.conformal.horizons import Horizons
-from wane.conformal.many import Learned, ManySeries, SeriesError
 from wane.conformal.monitor import Monitor
 from wane.conformal.online import OnlineConformal
-from wane.conformal.predictions import (
-    Alarm,
-    AlarmError,
-    Explanation,
-    IdError,
-    Metrics,
-    Prediction,
-    Table,
-    UnboundedError,
-)
+from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table
+from wane.conformal.series import Learned, ManySeries
 
 __all__ = [
     "Alarm",
-    "AlarmError",
     "Explanation",
     "Horizons",
-    "IdError",
     "Learned",
     "ManySeries",
     "Metrics",
     "Monitor",
     "OnlineConformal",
     "Prediction",
-    "SeriesError",
     "Table",
-    "UnboundedError",
 ]

@@ -13,10 +13,12 @@ import numpy as np
 
 from wane.checks import described, whole
 from wane.conformal.online import OnlineConformal
-from wane.conformal.predictions import Alarm, Explanation, IdError, Metrics, Prediction, Table, tell
+from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
 from wane.conformal.replay import replay
-from wane.learners import state as plain_data
-from wane.saving import checked_key, known
+from wane.errors import IdError
+from wane.state import data as plain_data
+from wane.state.encoding import checked_key
+from wane.state.files import known
 from wane.trackers import Tracker
 
 

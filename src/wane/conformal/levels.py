@@ -17,7 +17,7 @@ try:
 except ImportError:
     from wane import _cython as cython
 
-from wane.learners import state
+from wane.state import data as plain_data
 from wane.trackers.base import Tracker
 
 INFINITY = float("inf")
@@ -159,26 +159,26 @@ class Levels:
         own = self.own_radii()
         for c in range(len(radii)):
             self.radii[0, c] = radii[c]
-        before = [state.snapshot(t) for t in self.trackers] if self.fragile else None
+        before = [plain_data.snapshot(t) for t in self.trackers] if self.fragile else None
         try:
             self._learn(lower, upper, self.radii, 0, discount)
             after = self.own_radii()
         except BaseException:
             if before is not None:
                 for tracker, taken in zip(self.trackers, before, strict=True):
-                    state.put_back(tracker, taken)
+                    plain_data.put_back(tracker, taken)
             raise
         return self.covered(lower, upper, radii), own, after
 
     def warm_start(self, scores: list[Any]) -> None:
         """Learn scores of the past, an array for each side; all trackers or none."""
-        before = [state.snapshot(t) for t in self.trackers]
+        before = [plain_data.snapshot(t) for t in self.trackers]
         try:
             for c, tracker in enumerate(self.trackers):
                 tracker.warm_start(scores[c // self.count])
         except BaseException:
             for tracker, taken in zip(self.trackers, before, strict=True):
-                state.put_back(tracker, taken)
+                plain_data.put_back(tracker, taken)
             raise
 
     def _play_one(self, floor):

@@ -1,6 +1,6 @@
 cimport cython
 from wane.checks cimport discount_factor, number, scalar
-from wane.learners.stateful cimport Stateful
+from wane.state.stateful cimport Stateful
 
 cdef double LIMIT, WIDEST, UNBOUNDED, UNKNOWN
 

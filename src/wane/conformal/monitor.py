@@ -15,7 +15,7 @@ except ImportError:
     from wane import _cython as cython
 
 from wane.checks import LARGEST, discount_factor, discount_factors, number, real_array, scalar, share, whole
-from wane.learners.stateful import Stateful
+from wane.state.stateful import Stateful
 
 BOOLS = (bool, np.bool_)
 DEVIATIONS = 3.0  # half the default band: independent rounds at the level leave it in about 1 window of 370

@@ -10,24 +10,15 @@ from copy import deepcopy
 from typing import Any
 
 from wane.checks import EXTREME, described, discount_factor, whole
-from wane.conformal.crew import bound_of, checked_band, crew, interval_limits, policy
 from wane.conformal.levels import arranged
 from wane.conformal.monitor import Monitor
-from wane.conformal.predictions import (
-    UNBOUNDED,
-    Alarm,
-    Explanation,
-    IdError,
-    Metrics,
-    Prediction,
-    Table,
-    UnboundedError,
-    following,
-    tell,
-)
-from wane.saving import checked_key, known
+from wane.conformal.predictions import UNBOUNDED, Alarm, Explanation, Metrics, Prediction, Table, following, tell
+from wane.conformal.settings import bound_of, checked_band, crew, interval_limits, policy
+from wane.errors import IdError, UnboundedError
 from wane.scores import Score, as_score, uniforms
 from wane.scores.base import EVERYWHERE
+from wane.state.encoding import checked_key
+from wane.state.files import known
 from wane.trackers import Tracker
 
 INFINITY = math.inf
@@ -238,7 +229,7 @@ class OnlineConformal:
 
     def state_dict(self) -> dict[str, Any]:
         """Plain JSON-able data, with the predictions that wait; ``wane.save`` writes it to a file."""
-        from wane.conformal.plain import state_dict
+        from wane.conformal.state import state_dict
 
         with self._lock:
             return state_dict(self)
@@ -246,7 +237,7 @@ class OnlineConformal:
     @classmethod
     def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> OnlineConformal:
         """The object whose state this is; ``objects`` are what plain data cannot hold: on_alarm, a user's functions."""
-        from wane.conformal.plain import rebuild
+        from wane.conformal.state import rebuild
 
         return rebuild(cls, state, objects)
 

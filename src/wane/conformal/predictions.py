@@ -9,25 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from wane.errors import AlarmError
+
 UNBOUNDED = (
     "the radius is {radii}: there are too few scores for a finite set, or so many misses that the method's level has "
     "left (0, 1); give past data to warm_start, take another method (aci has clip=True), or choose on_unbounded='clip' "
     "(to the limits) or 'allow'"
 )
-
-
-class UnboundedError(ValueError):
-    """A tracker has no finite radius to play, and an unbounded set was not allowed."""
-
-
-class AlarmError(RuntimeError):
-    """The function on_alarm has failed. The label that led to the alarm was learned all the same."""
-
-
-class IdError(KeyError, ValueError):
-    """No prediction with this id waits for a label: it is unknown, has had its label, or has expired."""
-
-    __str__ = Exception.__str__  # KeyError's shows a message in quotes
 
 
 def following(id: Any, next_id: int) -> int:

@@ -11,10 +11,11 @@ import numpy as np
 
 from wane.checks import EXTREME, discount_factors, whole
 from wane.conformal.levels import play
-from wane.conformal.predictions import UNBOUNDED, Alarm, IdError, Table, UnboundedError, following
-from wane.learners import state
-from wane.saving import checked_key
+from wane.conformal.predictions import UNBOUNDED, Alarm, Table, following
+from wane.errors import IdError, UnboundedError
 from wane.scores import uniforms
+from wane.state import data as plain_data
+from wane.state.encoding import checked_key
 
 if TYPE_CHECKING:
     from wane.conformal.online import OnlineConformal
@@ -68,13 +69,13 @@ def replay(
 
     things = (*levels.trackers, *oc.monitors)
     alarmed = dict(oc._alarmed)
-    before = [state.snapshot(thing) for thing in things]
+    before = [plain_data.snapshot(thing) for thing in things]
     try:
         rolling = (floors, below, above, arrivals, d, radii, own, played)
         try:
             play(levels, *[array.data for array in rolling])
         except BaseException as error:
-            state.name_round(error, int(played[0]))
+            plain_data.name_round(error, int(played[0]))
             raise
         own[n + rounds] = levels.own_radii()
         refuse_unbounded(oc, radii[n:])
@@ -89,7 +90,7 @@ def replay(
     except BaseException:
         oc._alarmed = alarmed
         for thing, taken in zip(things, before, strict=True):
-            state.put_back(thing, taken)
+            plain_data.put_back(thing, taken)
         raise
 
     book(oc, outputs, names, old, moments, rows, u, radii, own, below, above, covered, widths)

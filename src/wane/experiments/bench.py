@@ -8,11 +8,11 @@ from typing import Any
 
 from wane import streams
 from wane.checks import share
-from wane.experiments import figures, leaderboard, workers
+from wane.experiments import figures, leaderboard, parallel
 from wane.experiments.figures import COLOURS, GREY
 from wane.experiments.leaderboard import Entry
 from wane.experiments.results import Finding, markdown, versions, write_csv, write_json
-from wane.saving import replace_file
+from wane.state.files import replace_file
 from wane.streams.tables import READERS
 from wane.trackers.registry import refuse_unknown
 
@@ -75,7 +75,7 @@ def run(
         raise ValueError(f"no stream has {leaderboard.LEAST} rounds, the fewest that can be judged")
     out.mkdir(parents=True, exist_ok=True)
     tick = started("streams", len(entries) * len(methods))
-    rows = leaderboard.ranked(workers.run(entries, methods, alpha, out / "cache", count, tick))
+    rows = leaderboard.ranked(parallel.run(entries, methods, alpha, out / "cache", count, tick))
     lines = leaderboard.board(rows)
     finding = pareto(lines)
     write_csv(out / "leaderboard.csv", {key: [row[key] for row in rows] for key in rows[0]})

@@ -11,8 +11,8 @@ import numpy as np
 
 from wane import trackers
 from wane.checks import share
-from wane.conformal import UnboundedError
-from wane.experiments import leaderboard, workers
+from wane.errors import UnboundedError
+from wane.experiments import leaderboard, parallel
 from wane.experiments.leaderboard import LEAST, UNSCORED, Entry
 from wane.panel import Panel
 from wane.trackers.registry import refuse_unknown
@@ -73,7 +73,7 @@ def judged(
     tick = started("methods", len(names))
     waiting = [(entry, name, None) for name in names]
     rows = {}
-    for task, row in workers.computed(waiting, alpha, 1 if rounds * len(names) < ALONE else count):
+    for task, row in parallel.computed(waiting, alpha, 1 if rounds * len(names) < ALONE else count):
         rows[task[1]] = {"stream": entry.name, "method": task[1], **row}
         tick()
     lines = leaderboard.ranked([rows[name] for name in names])

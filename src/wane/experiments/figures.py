@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wane.experiments.results import Finding
-from wane.saving import replace_file
+from wane.state.files import replace_file
 
 # Okabe and Ito's colours, which colour-blind readers tell apart; the first two are for what a figure is about.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")

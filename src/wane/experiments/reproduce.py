@@ -10,7 +10,7 @@ from wane.experiments import fig1, fig2, fig3, figures, table1, theory
 from wane.experiments.data import Source
 from wane.experiments.protocol import TITLES, Experiment
 from wane.experiments.results import Finding, read_json, versions, write_csv, write_json
-from wane.saving import replace_file
+from wane.state.files import replace_file
 
 TARGETS = ("table1", "fig1", "fig2", "fig3", "theory")
 SCHEDULES = ("sudden", "gradual")

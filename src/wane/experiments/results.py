@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 import wane
-from wane.saving import replace_file
+from wane.state.files import replace_file
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,7 +2,7 @@ cimport cython
 from libc cimport math
 from wane.domains cimport Domain
 from wane.learners.base cimport VectorLearner
-from wane.learners.scale cimport Scale
+from wane.learners.hint cimport Hint
 from wane.vectors cimport copy, lift, norm
 
 @cython.final
@@ -10,8 +10,8 @@ cdef class AdaGrad(VectorLearner):
     cdef readonly double diameter
     cdef readonly object start
     cdef readonly Domain domain
-    cdef readonly Scale h
-    cdef Scale trial
+    cdef readonly Hint h
+    cdef Hint trial
     cdef public double b
     cdef public double[::1] x
     cdef double[::1] next

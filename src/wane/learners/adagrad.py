@@ -14,8 +14,8 @@ import numpy as np
 from wane.checks import positive
 from wane.domains import as_domain
 from wane.learners.base import VectorLearner
-from wane.learners.scale import Scale
-from wane.learners.start import frozen, known_diameter, starting_point
+from wane.learners.hint import Hint
+from wane.learners.starting_point import frozen, known_diameter, starting_point
 from wane.vectors import copy, lift, norm
 
 
@@ -56,8 +56,8 @@ class AdaGrad(VectorLearner):
         self.start = frozen(start)
         self.x = starting_point("start", start, self, self.domain).data
         self.next = np.zeros(self.n).data
-        self.h = Scale()  # the unit of V: the discounted maximum of the norms
-        self.trial = Scale()
+        self.h = Hint()  # the unit of V: the discounted maximum of the norms
+        self.trial = Hint()
         self.b = 0.0  # V / h^2, at least 1 once a gradient has come
 
     def sound(self) -> bool:

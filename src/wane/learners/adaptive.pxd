@@ -4,7 +4,7 @@ from wane.learners.adagrad cimport AdaGrad
 from wane.learners.base cimport VectorLearner
 from wane.learners.constrained cimport surrogate
 from wane.learners.magnitude cimport MagnitudeLearner
-from wane.learners.scale cimport Scale
+from wane.learners.hint cimport Hint
 from wane.vectors cimport copy, dot, lift, norm
 
 @cython.final
@@ -14,7 +14,7 @@ cdef class AdaptiveLearner(VectorLearner):
     cdef readonly Domain domain
     cdef readonly MagnitudeLearner magnitude
     cdef readonly AdaGrad direction
-    cdef Scale h
+    cdef Hint h
     cdef double[::1] middle, w, free, x, g
     @cython.locals(i=Py_ssize_t, y=double)
     cdef int _unprojected(self, double[::1] out) except -1 nogil

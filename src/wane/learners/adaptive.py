@@ -21,7 +21,7 @@ from wane.learners.adagrad import AdaGrad
 from wane.learners.base import VectorLearner
 from wane.learners.constrained import surrogate
 from wane.learners.magnitude import MagnitudeLearner
-from wane.learners.start import frozen, starting_point
+from wane.learners.starting_point import frozen, starting_point
 from wane.vectors import copy, dot, lift, norm
 
 

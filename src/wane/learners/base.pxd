@@ -1,5 +1,5 @@
 from wane.checks cimport discount_factor, number
-from wane.learners.stateful cimport Stateful
+from wane.state.stateful cimport Stateful
 
 cdef class Learner(Stateful):
     cdef readonly double discount

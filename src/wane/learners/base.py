@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from wane.checks import dimension, discount_factor, number, vector
-from wane.learners import state as plain_data
-from wane.learners.stateful import Stateful
+from wane.state import data as plain_data
+from wane.state.stateful import Stateful
 
 
 class Learner(Stateful):
@@ -62,9 +62,9 @@ class Learner(Stateful):
         ``discounts`` is None (the learner's own), one number, or one number a round. The result and the state are
         bit for bit those of ``predict`` and ``update`` in turn; after an error the state is as before the call.
         """
-        from wane.learners import loops
+        from wane.learners import batch
 
-        return loops.run(self, gradients, discounts)
+        return batch.run(self, gradients, discounts)
 
     def sound(self) -> bool:
         """Whether the memory is one that the rounds could have left: at least, it plays finite numbers."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from wane.learners.base import Learner, VectorLearner
 from wane.learners.constrained import checked
-from wane.learners.start import frozen, given_point
+from wane.learners.starting_point import frozen, given_point
 
 
 class Centered(VectorLearner):

@@ -15,7 +15,7 @@ import numpy as np
 from wane.checks import described, positive
 from wane.domains import as_domain
 from wane.learners.base import VectorLearner
-from wane.learners.start import frozen, known_diameter, starting_point
+from wane.learners.starting_point import frozen, known_diameter, starting_point
 from wane.vectors import copy, finite
 
 

@@ -2,7 +2,7 @@ cimport cython
 from wane.domains cimport Domain
 from wane.learners.base cimport Learner, VectorLearner
 from wane.learners.magnitude cimport MagnitudeLearner
-from wane.learners.stateful cimport Stateful
+from wane.state.stateful cimport Stateful
 from wane.vectors cimport dot, finite, lift, norm
 
 cdef double HIGH, DOWN

@@ -20,10 +20,10 @@ import numpy as np
 from wane.checks import described, discount_factor, number, positive, vector
 from wane.domains import as_domain
 from wane.learners.base import Learner, VectorLearner
-from wane.learners.kept_in import grid_of, kept_in, learner_of_scale
 from wane.learners.magnitude import MagnitudeLearner
-from wane.learners.start import frozen
-from wane.learners.stateful import Stateful
+from wane.learners.starting_point import frozen
+from wane.learners.wrapping import grid_of, kept_in, learner_of_scale
+from wane.state.stateful import Stateful
 from wane.vectors import dot, finite, lift, norm
 
 HIGH = float.fromhex("0x1p256")

@@ -5,7 +5,7 @@ With discount 1 it is Algorithm 2 (Zhang, Yang, Cutkosky, Paschalidis 2024), whi
 
 Differences from the paper:
 
-1. The state is s/h and v/h^2 beside h itself, and h is a number that cannot under- or overflow (``Scale``): rounds
+1. The state is s/h and v/h^2 beside h itself, and h is a number that cannot under- or overflow (``Hint``): rounds
    without a gradient change nothing but h, gradients of any size are exact, and the power of two invariance holds bit
    for bit.
 2. The prediction saturates at 1e150 * epsilon (``rule.CAP``).
@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from wane.checks import positive
 from wane.learners.base import Learner
+from wane.learners.hint import Hint
 from wane.learners.rule import erfi_rule
-from wane.learners.scale import Scale
 
 
 class MagnitudeLearner(Learner):
@@ -53,7 +53,7 @@ class MagnitudeLearner(Learner):
         """Line 1: nothing seen."""
         super().__init__(discount)
         self.epsilon = positive("epsilon", epsilon)
-        self.h = Scale()
+        self.h = Hint()
         self.a = 0.0  # s / h
         self.b = 0.0  # v / h^2
         self.x = 0.0  # the unprojected prediction

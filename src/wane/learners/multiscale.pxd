@@ -1,7 +1,7 @@
 cimport cython
 from wane.domains cimport Domain
 from wane.learners.base cimport Learner, VectorLearner
-from wane.learners.stateful cimport Stateful
+from wane.state.stateful cimport Stateful
 
 @cython.final
 cdef class Parts(Stateful):

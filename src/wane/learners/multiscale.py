@@ -16,9 +16,9 @@ import numpy as np
 from wane.checks import positive
 from wane.domains import as_domain
 from wane.learners.base import Learner, VectorLearner
-from wane.learners.kept_in import grid_of, kept_in, learner_of_scale
-from wane.learners.start import frozen
-from wane.learners.stateful import Stateful
+from wane.learners.starting_point import frozen
+from wane.learners.wrapping import grid_of, kept_in, learner_of_scale
+from wane.state.stateful import Stateful
 
 
 class Parts(Stateful):

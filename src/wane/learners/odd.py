@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from wane.checks import positive
 from wane.learners.base import Learner
+from wane.learners.hint import Hint
 from wane.learners.rule import erfi_rule
-from wane.learners.scale import Scale
 
 
 class OddMagnitudeLearner(Learner):
@@ -40,7 +40,7 @@ class OddMagnitudeLearner(Learner):
         """Nothing seen."""
         super().__init__(discount)
         self.epsilon = positive("epsilon", epsilon)
-        self.h = Scale()
+        self.h = Hint()
         self.a = 0.0  # s / h
         self.b = 0.0  # v / h^2
         self.x = 0.0  # the prediction

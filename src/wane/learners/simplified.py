@@ -15,8 +15,8 @@ import math
 
 from wane.checks import positive
 from wane.learners.base import Learner
+from wane.learners.hint import Hint
 from wane.learners.rule import simple_erfi_rule
-from wane.learners.scale import Scale
 
 
 class SimplifiedMagnitudeLearner(Learner):
@@ -46,7 +46,7 @@ class SimplifiedMagnitudeLearner(Learner):
         super().__init__(discount)
         self.epsilon = positive("epsilon", epsilon)
         self.initial_variance = positive("initial_variance", initial_variance)
-        self.h = Scale()  # the unit of s and v: the discounted maximum of sqrt(v_1) and the gradients
+        self.h = Hint()  # the unit of s and v: the discounted maximum of sqrt(v_1) and the gradients
         self.h.grow(1.0, math.sqrt(self.initial_variance))
         self.a = 0.0  # s / h
         self.b = 1.0  # v / h^2

@@ -22,8 +22,8 @@ from wane.checks import positive, whole
 from wane.domains import Domain
 from wane.learners.base import Learner
 from wane.learners.constrained import checked
-from wane.learners.start import known_diameter
-from wane.learners.state import parts_of
+from wane.learners.starting_point import known_diameter
+from wane.state.data import parts_of
 from wane.vectors import dot, norm
 
 ROUNDING = 1e-9  # what a regret may exceed its range by without being an error

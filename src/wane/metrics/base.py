@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wane.checks import described, real_array, scalar, whole
-from wane.learners.stateful import Stateful
+from wane.state.stateful import Stateful
 
 LIMIT = 1e290  # of finite input: a hundred million interval scores at the smallest alpha still add up to a float
 SLACK = 1e-13  # of a share of rounds that is meant to be a whole number: 0.29 * 100 is 29, not 28.999999999999996

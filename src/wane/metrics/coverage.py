@@ -14,8 +14,8 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from wane.checks import LARGEST, discount_factor, discount_factors, positive, share, whole
-from wane.learners.stateful import Stateful
 from wane.metrics.base import Window, hits, labelled, miss_of, misses, no_window
+from wane.state.stateful import Stateful
 
 TRUNCATE = 4.0  # scipy's default: the filter ends at 4 standard deviations
 WIDEST = 1e6  # standard deviation of the filter, whose memory is 8 times as many rounds

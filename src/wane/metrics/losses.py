@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wane.checks import share
-from wane.learners.stateful import Stateful
 from wane.metrics.base import BOUND, LABEL, Total, labelled
+from wane.state.stateful import Stateful
 
 
 def pinball(radii: Any, scores: Any, alpha: float) -> float:

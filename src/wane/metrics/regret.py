@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from wane.checks import share, whole
-from wane.learners.stateful import Stateful
 from wane.metrics.base import BOUND, LABEL, Total, Window, blocks_of_windows, rank
 from wane.metrics.losses import labelled_pairs, pinball_losses
 from wane.metrics.widths import quantiles
-from wane.order import OrderStatistics
+from wane.order_statistics import OrderStatistics
+from wane.state.stateful import Stateful
 
 LOWEST = -1e300  # below the regret of any window
 

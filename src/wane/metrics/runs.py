@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, number, share, whole
-from wane.learners.stateful import Stateful
 from wane.metrics.base import SLACK, hits, labelled, miss_of, misses, rounds_at_most
 from wane.metrics.coverage import OfWindows, window_misses
+from wane.state.stateful import Stateful
 
 
 def longest_run(covered: Any) -> int:

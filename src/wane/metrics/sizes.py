@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wane.learners.stateful import Stateful
 from wane.metrics.base import WIDTH, labelled
+from wane.state.stateful import Stateful
 
 LARGEST_SIZE = 2**53  # whole numbers up to it are floats
 WANTED = f"a whole number from 0 to {LARGEST_SIZE}, or inf, or NaN where it is missing"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wane.checks import share, whole
-from wane.learners.stateful import Stateful
 from wane.metrics.base import WIDTH, Total, Window, blocks_of_windows, labelled, rank
+from wane.state.stateful import Stateful
 
 
 def width(widths: Any) -> float:

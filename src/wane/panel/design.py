@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, described, whole
-from wane.conformal.crew import crew, interval_limits, policy
 from wane.conformal.levels import arranged
-from wane.conformal.predictions import UNBOUNDED, UnboundedError
+from wane.conformal.predictions import UNBOUNDED
+from wane.conformal.settings import crew, interval_limits, policy
+from wane.errors import UnboundedError
 from wane.scores import IntervalScore, OneSided, as_score
 from wane.scores.base import EVERYWHERE
 

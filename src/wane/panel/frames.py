@@ -15,7 +15,7 @@ from wane.panel.index import as_list
 from wane.panel.panel import Panel
 from wane.panel.replay import Played, stretches
 from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
-from wane.saving import checked_key
+from wane.state.encoding import checked_key
 
 ROW = "wane: row"  # a column of our own while rows are sorted
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wane.learners import state as plain_data
 from wane.panel.index import as_list
 from wane.panel.panel import Intervals, Panel
 from wane.panel.replay import Played, Rows, replay, stretches
-from wane.saving import checked_key, decode_key, encode_key, known
+from wane.state import data as plain_data
+from wane.state.encoding import checked_key, decode_key, encode_key
+from wane.state.files import known
 
 
 @known

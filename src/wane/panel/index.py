@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
-from wane.conformal.predictions import IdError
-from wane.saving import checked_key, decode_key, encode_key, own_kind
+from wane.errors import IdError
+from wane.state.encoding import checked_key, decode_key, encode_key, own_kind
 
 LARGEST = 2**63 - 1
 UNKNOWN = "no stream has the id {}: predict and run add streams, update does not"

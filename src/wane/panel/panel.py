@@ -14,12 +14,12 @@ import numpy as np
 
 from wane.checks import whole
 from wane.conformal.levels import Levels
+from wane.panel.batch import predict_streams, ready_streams, update_streams
 from wane.panel.design import Design
 from wane.panel.index import Index
-from wane.panel.loops import predict_streams, ready_streams, update_streams
 from wane.panel.replay import PIECE, Played, Rows, Tail, kept, over_threads, replay, stretches, warm_streams
 from wane.panel.state import rebuild, state_dict
-from wane.saving import known
+from wane.state.files import known
 
 
 @dataclass(frozen=True)

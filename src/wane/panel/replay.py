@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wane.panel.loops as loops
+import wane.panel.batch as loops
 from wane.checks import whole
-from wane.learners import state as plain_data
-from wane.panel.loops import play_streams
+from wane.panel.batch import play_streams
+from wane.state import data as plain_data
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wane.conformal.levels import arranged
-from wane.learners import state as plain_data
-from wane.learners.stateful import Stateful
 from wane.panel.index import Index
 from wane.panel.replay import Tail
+from wane.state import data as plain_data
+from wane.state.stateful import Stateful
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from wane.report.words import percent, target
+from wane.report.sentences import percent, target
 
 SIZE, LEFT, EDGE = 320, 46, 34  # of the drawing, in its own units
 STEPS, MOST_STEPS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5), 6  # of the grid

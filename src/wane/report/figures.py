@@ -8,7 +8,7 @@ import numpy as np
 
 from wane.checks import whole
 from wane.experiments.figures import COLOURS, GREY, STYLE, needed
-from wane.report import numbers, words
+from wane.report import numbers, sentences
 from wane.report.track import Track
 
 SIZE = (7.0, 6.0)  # inches
@@ -48,7 +48,7 @@ def _draw(axes: Any, track: Track, i: int, k: int) -> None:
     missed = track.covered[:, i] == 0.0
     limits = _limits(track, i)
     ends = np.clip([track.lower[:, i], track.upper[:, i]], *limits)  # what is infinite reaches to the edges
-    series.fill_between(x, *ends, color=COLOURS[0], alpha=0.2, lw=0, label=f"{words.target(alpha)} interval")
+    series.fill_between(x, *ends, color=COLOURS[0], alpha=0.2, lw=0, label=f"{sentences.target(alpha)} interval")
     if track.y_hat is not None:
         _line(series, x, track.y_hat, color=COLOURS[2], lw=0.8, ls="--", label="forecast")
     _line(series, x, track.y, color="black", lw=0.8, label="outcome")

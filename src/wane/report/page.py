@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, number, whole
-from wane.report import numbers, tables, words
+from wane.report import numbers, sentences, tables
 from wane.report.calibration import drawing
 from wane.report.numbers import Numbers
 from wane.report.packing import packed
 from wane.report.track import Track
-from wane.saving import replace_file
+from wane.state.files import replace_file
 from wane.version import __version__
 
 MOST_ROUNDS = 400_000  # whose charts are in the page, some 20 bytes each and level; of a longer series, the last ones
@@ -91,8 +91,8 @@ def page(
         styles="\n".join(map(_asset, STYLES)),
         licence=_asset("uPlot.LICENSE"),
         version=escape(__version__),
-        headline=escape(words.headline(main, alpha, k, len(names))),
-        more=escape(" ".join(filter(None, [words.on_methods(firsts, alpha), words.on_streams(mine, alpha)]))),
+        headline=escape(sentences.headline(main, alpha, k, len(names))),
+        more=escape(" ".join(filter(None, [sentences.on_methods(firsts, alpha), sentences.on_streams(mine, alpha)]))),
         cards=_cards(main, alpha, k),
         note=_note(len({tracks[i].name for i in kept}), len(names), max(len(tracks[i]) for i in kept)),
         calibration=_calibration(by_method, alphas),
@@ -210,9 +210,9 @@ def _of_method(settings: Mapping[str, Any], name: str, method: str, levels: int)
 
 def _cards(main: Numbers, alpha: float, k: int) -> str:
     cards = [
-        ("Inside", words.percent(main.coverage), words.on_target(main, alpha)),
-        (f"Worst {k} in a row", words.percent(main.worst), "the lowest local coverage"),
-        ("Mean width", words.amount(main.width), _infinite(main)),
+        ("Inside", sentences.percent(main.coverage), sentences.on_target(main, alpha)),
+        (f"Worst {k} in a row", sentences.percent(main.worst), "the lowest local coverage"),
+        ("Mean width", sentences.amount(main.width), _infinite(main)),
         ("Outcomes", f"{main.labels:,}", f"{main.rounds - main.labels:,} missing"),
     ]
     return "".join(
@@ -223,7 +223,7 @@ def _cards(main: Numbers, alpha: float, k: int) -> str:
 
 def _infinite(main: Numbers) -> str:
     if not main.infinite:
-        return f"interval score {words.amount(main.winkler)}"
+        return f"interval score {sentences.amount(main.winkler)}"
     return f"and {main.rounds - main.finite:,} infinite"
 
 
@@ -238,7 +238,7 @@ def _note(shown: int, streams: int, longest: int) -> str:
 
 def _calibration(by_method: Mapping[str, list[Numbers]], alphas: tuple[float, ...]) -> str:
     lines = [
-        [tables.text(m or words.NONE), tables.aim(a), tables.share(n.coverage), tables.real(n.width)]
+        [tables.text(m or sentences.NONE), tables.aim(a), tables.share(n.coverage), tables.real(n.width)]
         for m, line in by_method.items()
         for a, n in zip(alphas, line, strict=True)
     ]
@@ -282,7 +282,7 @@ def _section(name: str, head: str, said: str, body: str) -> str:
 def _settings(given: Mapping[str, Any], tracks: Sequence[Track], alphas: tuple[float, ...], k: int) -> str:
     known = {
         **dict(tables.flattened(given)),
-        "methods": ", ".join(dict.fromkeys(t.method for t in tracks if t.method)) or words.NONE,
+        "methods": ", ".join(dict.fromkeys(t.method for t in tracks if t.method)) or sentences.NONE,
         "levels (alpha)": ", ".join(f"{a:g}" for a in alphas),
         "window": str(k),
         "wane": __version__,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.conformal.crew import bound_of
+from wane.conformal.settings import bound_of
 from wane.report.track import Track
 from wane.tables import Report
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from wane.report.numbers import Numbers
-from wane.report.words import NONE, amount, percent, target
+from wane.report.sentences import NONE, amount, percent, target
 
 Cell = tuple[str, Any]  # what is shown, and what it is sorted and downloaded by
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array, scalar
-from wane.learners.stateful import Stateful
+from wane.state.stateful import Stateful
 
 EVERYWHERE = (-INFINITY, INFINITY)  # limits that limit nothing
 

@@ -19,7 +19,7 @@ from wane.scores.base import (
     table,
     where,
 )
-from wane.sets import HalfLine, Interval
+from wane.scores.sets import HalfLine, Interval
 
 
 class IntervalScore(Score):

@@ -10,7 +10,7 @@ import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array, scalar, whole
 from wane.scores.base import EVERYWHERE, Score, each, missing, one_each, present, single, table, unlimited
-from wane.sets import LabelSet
+from wane.scores.sets import LabelSet
 
 SLACK = 1e-3  # how far probabilities may be from adding up to 1: as much as rounding to half precision can cost
 BLOCK = 2**18  # entries of a (T, K) array that are worked on at a time, which bounds the memory

@@ -11,7 +11,7 @@ import numpy as np
 from wane.checks import INFINITY, described, number, scalar
 from wane.scores.base import EVERYWHERE, Score, missing, one_each, present, sequence, unlimited
 from wane.scores.intervals import clipped
-from wane.sets import Interval, PredictionSet, UserSet
+from wane.scores.sets import Interval, PredictionSet, UserSet
 
 NEAR = 1e-9  # relative: a score that is so near to the radius may be on either side, by rounding
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array
 from wane.scores.base import EVERYWHERE, Score, all_moderate, each, missing, one_each, present, table, unlimited
-from wane.sets import Ball, distance
+from wane.scores.sets import Ball, distance
 
 
 class NormBall(Score):

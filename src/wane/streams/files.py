@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, whole
-from wane.saving import Path, replace_file
+from wane.state.files import Path, replace_file
 from wane.streams.tables import READERS, keys, numbers, times
 from wane.streams.types import About, ForecastStream, LabelStream, ScoreStream, Stream
 

@@ -2,7 +2,7 @@
 
 from wane.tables.columns import Columns, chosen
 from wane.tables.run import Options, Report, play
+from wane.tables.series import Series, Whole, series
 from wane.tables.session import Session
-from wane.tables.whole import Series, Whole, series
 
 __all__ = ["Columns", "Options", "Report", "Series", "Session", "Whole", "chosen", "play", "series"]

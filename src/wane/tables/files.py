@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from wane.saving import replacing
-from wane.tables.arrow import ParquetReader, ParquetWriter
+from wane.state.files import replacing
 from wane.tables.chunk import Reader, Writer
-from wane.tables.lines import JsonReader, JsonWriter
+from wane.tables.csv import CsvReader, CsvWriter
+from wane.tables.jsonl import JsonReader, JsonWriter
+from wane.tables.parquet import ParquetReader, ParquetWriter
 from wane.tables.paths import FULL, STANDARD, unwritable
-from wane.tables.text import CsvReader, CsvWriter
 
 KINDS = {
     ".csv": ".csv",

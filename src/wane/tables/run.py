@@ -18,9 +18,9 @@ from wane.tables.chunk import MOST, Chunk, Reader, Writer
 from wane.tables.columns import Columns, chosen
 from wane.tables.files import kind_of, reading, writing
 from wane.tables.paths import FILE, refuse_same, refuse_unwritable
-from wane.tables.record import Record
 from wane.tables.session import Session, keeping, loaded
 from wane.tables.stop import Stop
+from wane.tables.tally import Record
 
 SMALL = 1_000  # series for which auto is not slow
 FIRST, LEAST = 1_024, 256  # rows of the first chunk, and of the smallest

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from wane.learners import state as plain_data
+from wane.errors import SavedFileError
 from wane.panel import Panel
 from wane.panel.state import packed, unpacked
-from wane.saving import SavedFileError, known, load, written
+from wane.state import data as plain_data
+from wane.state.files import known, load, written
 from wane.tables.cells import MOMENT, Rows
 from wane.tables.columns import Columns
 from wane.tables.files import replacing_in_words

@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import Any
 
 from wane.checks import described, positive
-from wane.order import History, higher, inverted_cdf
+from wane.order_statistics import History, higher, inverted_cdf
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register, tie_rule
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
-from wane.order import History, inverted_cdf
+from wane.order_statistics import History, inverted_cdf
 from wane.trackers.base import Tracker
 from wane.trackers.faci import GAMMAS, mean, steps
 from wane.trackers.registry import register, tie_rule

@@ -1,5 +1,5 @@
 from wane.checks cimport discount_factor, number, scalar
-from wane.learners.stateful cimport Stateful
+from wane.state.stateful cimport Stateful
 
 cdef class Tracker(Stateful):
     cdef double miss

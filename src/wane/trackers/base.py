@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, described, discount_factor, number, scalar, share
-from wane.learners import state as plain_data
-from wane.learners.stateful import Stateful
+from wane.state import data as plain_data
+from wane.state.stateful import Stateful
 
 
 class Tracker(Stateful):
@@ -104,9 +104,9 @@ class Tracker(Stateful):
 
         After an error, which names its round, the tracker is as before the call.
         """
-        from wane.trackers import loops
+        from wane.trackers import batch
 
-        return loops.run(self, scores, discounts)
+        return batch.run(self, scores, discounts)
 
     def warm_start(self, scores: Any) -> None:
         """Learn from scores of the past, before the first prediction that counts."""

@@ -1,8 +1,8 @@
 cimport cython
 from wane.trackers.base cimport Tracker
 from wane.trackers.mixture cimport Mixture
-from wane.trackers.scaled cimport Scaled
-from wane.trackers.scales cimport SteadyScale
+from wane.trackers.scaled_expert cimport Scaled
+from wane.trackers.scale_models cimport SteadyScale
 
 cdef double JUMP, CREDIT, TRUST, PARDON, MOST, LIMIT
 cdef Py_ssize_t SETTLED, GUARD

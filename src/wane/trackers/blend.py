@@ -14,8 +14,8 @@ import numpy as np
 
 from wane.trackers.base import Tracker
 from wane.trackers.mixture import Mixture
-from wane.trackers.scaled import Scaled
-from wane.trackers.scales import LogScale, NoScale, RecentScale, SteadyScale
+from wane.trackers.scale_models import LogScale, NoScale, RecentScale, SteadyScale
+from wane.trackers.scaled_expert import Scaled
 
 FAST, SLOW = 3.0, 10.0  # half-lives
 JUMP = 2.0  # how many times the blend the guard must be

@@ -3,7 +3,7 @@ from libc cimport math
 from wane.learners.base cimport Learner
 from wane.learners.odd cimport OddMagnitudeLearner
 from wane.trackers.base cimport Tracker
-from wane.trackers.scales cimport SteadyScale
+from wane.trackers.scale_models cimport SteadyScale
 
 cdef double NAN, CAP, LIMIT, TINY
 

@@ -13,12 +13,12 @@ import math
 from typing import Any
 
 from wane.checks import described, number, positive, scalar
-from wane.learners.kept_in import grid_of
 from wane.learners.multiscale import MultiscaleLearner
 from wane.learners.odd import OddMagnitudeLearner
+from wane.learners.wrapping import grid_of
 from wane.theory.calibration import calibration_bound
 from wane.trackers.base import Tracker
-from wane.trackers.scales import SteadyScale
+from wane.trackers.scale_models import SteadyScale
 
 DISCOUNTS = (0.99, 0.999, 1.0)
 LIMIT = 2.0  # times the largest score so far: the correction goes no further

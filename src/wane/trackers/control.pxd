@@ -1,7 +1,7 @@
 cimport cython
 from libc cimport math
 from wane.checks cimport number, scalar
-from wane.learners.stateful cimport Stateful
+from wane.state.stateful cimport Stateful
 from wane.trackers.base cimport Tracker
 
 cdef double INFINITY, HALF_PI

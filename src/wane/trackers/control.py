@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, number, positive, scalar, whole
-from wane.learners.stateful import Stateful
+from wane.state.stateful import Stateful
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register, tie_rule
 

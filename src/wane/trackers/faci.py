@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, positive
-from wane.order import History, inverted_cdf
+from wane.order_statistics import History, inverted_cdf
 from wane.trackers.aci import PACKAGE, preset
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register, tie_rule

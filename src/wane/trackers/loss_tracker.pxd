@@ -1,6 +1,6 @@
 cimport cython
 from wane.learners.base cimport Learner
-from wane.learners.scale cimport Scale
+from wane.learners.hint cimport Hint
 from wane.trackers.base cimport Tracker
 from wane.trackers.losses cimport Loss
 
@@ -10,7 +10,7 @@ cdef double TOLERATED, LONGEST
 cdef class LossTracker(Tracker):
     cdef readonly Learner learner
     cdef readonly Loss loss
-    cdef Scale scale
+    cdef Hint scale
     cdef readonly object auto_epsilon
     cdef public double waiting, total, late, sums, warned_of_reach, warned_of_bias
     cdef readonly double reach

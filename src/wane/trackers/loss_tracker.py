@@ -28,7 +28,7 @@ from wane.learners.odd import OddMagnitudeLearner
 from wane.learners.rule import erfi_rule
 from wane.learners.simplified import SimplifiedMagnitudeLearner
 from wane.trackers.base import Tracker
-from wane.trackers.loops import checked
+from wane.trackers.batch import checked
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
 from wane.trackers.registry import register, tie_rule
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wane.checks import described, scalar, share
-from wane.learners.stateful import Stateful
+from wane.state.stateful import Stateful
 
 
 class Loss(Stateful):

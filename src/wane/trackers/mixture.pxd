@@ -1,5 +1,5 @@
 cimport cython
-from wane.learners.stateful cimport Stateful
+from wane.state.stateful cimport Stateful
 
 cdef double LARGEST
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import discount_factor, whole
-from wane.learners.stateful import Stateful
+from wane.state.stateful import Stateful
 
 PRIOR = 1e-6  # of regrets and squares: while all agree, their weights are equal, and rounding decides nothing
 LARGEST = 1e100  # of one round's regret, in units: its square then fits a float, and so do sums

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from wane.order import History, higher
+from wane.order_statistics import History, higher
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register
 

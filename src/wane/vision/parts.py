@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.saving import replace_file
+from wane.state.files import replace_file
 
 MINE = re.compile(
     r"[0-9a-f]{32}\.npy|\.[0-9a-f]{32}\.npy\.\d+-[0-9a-f]{8}\.tmp"

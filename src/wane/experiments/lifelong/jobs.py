@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import wane
-from wane.experiments import workers
+from wane.experiments import parallel
 from wane.experiments.lifelong import convex, methods, nets
 from wane.experiments.lifelong.play import HINDSIGHT, Job, play
 from wane.experiments.results import write_json
@@ -68,18 +68,18 @@ def run(
 ) -> list[dict[str, Any]]:
     """A row for each job, in their order; what was computed before is found again."""
     cache.mkdir(parents=True, exist_ok=True)
-    made = [wane.compiled(), *(importlib.metadata.version(name) for name in ("numpy", "torch")), workers.code(CODE)]
+    made = [wane.compiled(), *(importlib.metadata.version(name) for name in ("numpy", "torch")), parallel.code(CODE)]
     rows: dict[Job, dict[str, Any]] = {}
     waiting = []
     for job in wanted:
         path = cache / f"{key(job, made)}.json"
-        found = workers.kept(path, "diverged")
+        found = parallel.kept(path, "diverged")
         if found is None:
             waiting.append((job, path))
         else:
             rows[job] = found
             tick()
-    for (job, path), row in workers.spread(play, [((job,), (job, path)) for job, path in waiting], count):
+    for (job, path), row in parallel.spread(play, [((job,), (job, path)) for job, path in waiting], count):
         write_json(path, row)
         rows[job] = row
         tick()

@@ -10,7 +10,7 @@ from wane.experiments import figures
 from wane.experiments.lifelong import __doc__ as rules
 from wane.experiments.lifelong import cost, data, draw, jobs, judge, methods, tables
 from wane.experiments.results import markdown, versions, write_csv, write_json
-from wane.saving import replace_file
+from wane.state.files import replace_file
 
 
 def run(

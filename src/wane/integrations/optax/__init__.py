@@ -17,8 +17,8 @@ except ImportError as error:
     raise ImportError(f'wane.integrations.optax needs jax and optax: pip install "wane[optax]" ({error})') from error
 
 from wane.integrations.optax.algorithm_3 import AdaptiveState, adaptive
-from wane.integrations.optax.scaled import TunedState, tuned
 from wane.integrations.optax.special import dawson, erfi
+from wane.integrations.optax.tuned import TunedState, tuned
 
 __all__ = ["AdaptiveState", "TunedState", "adaptive", "dawson", "erfi", "tuned"]
 

@@ -1,0 +1,115 @@
+"""The state of an `OnlineConformal` as plain data, with the predictions that wait, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from wane.checks import described, whole
+from wane.state import data as plain_data
+from wane.state.encoding import decode_key, decode_value, encode_key, encode_value
+from wane.state.stateful import Stateful
+
+if TYPE_CHECKING:
+    from wane.conformal.online import OnlineConformal
+
+PARAMETERS = ("on_unbounded", "max_pending", "history")
+MEMORY = ("predictions", "expired", "next_id")
+
+
+def state_dict(oc: OnlineConformal) -> dict[str, Any]:
+    """Parameters and memory, as for a tracker."""
+    encode = plain_data.encode
+    first = oc.monitors[0]
+    settings = {"window": first.window, "band": [first.low, first.high]}
+    return {
+        **plain_data.header(type(oc)),
+        "parameters": {
+            "tracker": [t.state_dict() for t in oc.trackers],
+            "score": oc.score.state_dict(),
+            "alpha": encode(oc.alpha),
+            "lower_limit": encode(oc.limits[0]),
+            "upper_limit": encode(oc.limits[1]),
+            **{k: getattr(oc, k) for k in PARAMETERS},
+            **settings,
+        },
+        "memory": {
+            **{k: getattr(oc, k) for k in MEMORY},
+            "alarmed": [[*key, round] for key, round in sorted(oc._alarmed.items())],
+            "monitors": [plain_data.memory(m) for m in oc.monitors],
+            "pending": [
+                [encode_key(id), number, encode_value(output), u, encode(radii), encode(widths)]
+                for id, (number, output, u, radii, widths) in oc._pending.items()
+            ],
+            "closed": [[encode_key(id), *map(encode, what)] for id, what in oc._closed.items()],
+        },
+    }
+
+
+def rebuild(cls: type[OnlineConformal], state: Any, objects: dict[str, Any]) -> OnlineConformal:
+    """The object whose state this is, or an error and nothing."""
+    plain_data.refuse_other(cls, state)
+    used = {"on_alarm"}
+    given = damaged(lambda: dict(state["parameters"]))
+    trackers = [part(t, objects, used) for t in damaged(lambda: given.pop("tracker"))]
+    score = part(damaged(lambda: given.pop("score")), objects, used)
+    if unused := objects.keys() - used:
+        raise TypeError(f"nothing in this state asks for {', '.join(sorted(unused))}")
+    on_alarm = objects.get("on_alarm")
+    return damaged(lambda: restored(cls, trackers, score, given, on_alarm, state["memory"]))
+
+
+def damaged(read: Callable[[], Any]) -> Any:
+    """What a function reads from a state; if it stumbles, an error about the state."""
+    try:
+        return read()
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"the state of an OnlineConformal is damaged or incomplete: {error!r}") from error
+
+
+def part(state: Any, objects: dict[str, Any], used: set[str]) -> Any:
+    """A tracker or a score, with what it needs of the objects."""
+    left = dict(objects)
+    made = plain_data.rebuild(plain_data.class_of(state, Stateful), state, left)
+    used |= objects.keys() - left.keys()
+    return made
+
+
+def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, memory: Any) -> OnlineConformal:
+    """The object, with its memory."""
+    oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, **{k: decoded(v) for k, v in given.items()})
+    for k in MEMORY:
+        setattr(oc, k, whole(k, memory[k], 0))
+    oc._alarmed = {(float(alpha), str(side)): whole("round", at, 0) for alpha, side, at in memory["alarmed"]}
+    for monitor, inside in zip(oc.monitors, memory["monitors"], strict=True):
+        plain_data.restore(monitor, inside)
+        if not monitor.sound():
+            raise ValueError(f"no monitor could have the memory {described(inside)}")
+    for id, number, output, u, radii, widths in memory["pending"]:
+        radii, widths = numbers(radii, len(trackers)), numbers(widths, len(oc.alphas))
+        oc._pending[decode_key(id)] = (
+            whole("number", number, 0),
+            oc.score.output(decode_value(output)),
+            u,
+            radii,
+            widths,
+        )
+    for id, status, radii, *rest in memory["closed"]:
+        more = [tuple(v) if isinstance(v, list) else v for v in map(decoded, rest)]
+        oc._closed[decode_key(id)] = (status, numbers(radii, len(trackers)), *more)
+    if len(oc._pending) > oc.max_pending or len(oc._closed) > oc.history:
+        raise ValueError("more predictions than may be")
+    return oc
+
+
+def decoded(value: Any) -> Any:
+    """Plain data as it was."""
+    return plain_data.decode(value, "state", {})
+
+
+def numbers(value: Any, count: int) -> tuple[float, ...]:
+    """So many numbers, infinite ones allowed."""
+    row = tuple([float(v) for v in decoded(value)])
+    if len(row) != count:
+        raise ValueError(f"{count} numbers were wanted, got {described(value)}")
+    return row

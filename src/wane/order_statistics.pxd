@@ -1,0 +1,62 @@
+cimport cython
+from libc cimport math
+from wane.state.stateful cimport Stateful
+
+cdef Py_ssize_t BLOCK
+cdef double SLACK, INFINITY
+
+@cython.final
+cdef class OrderStatistics(Stateful):
+    cdef double[::1] data, tops
+    cdef Py_ssize_t[::1] order, counts, tree
+    cdef readonly Py_ssize_t n
+    cdef Py_ssize_t blocks, slots
+    @cython.locals(b=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t)
+    cpdef int insert(self, double x) except -1 nogil
+    @cython.locals(b=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, end=Py_ssize_t)
+    cpdef int remove(self, double x) except -1 nogil
+    @cython.locals(b=Py_ssize_t, step=Py_ssize_t)
+    cpdef double select(self, Py_ssize_t k) except? -1.0 nogil
+    @cython.locals(b=Py_ssize_t, start=Py_ssize_t)
+    cpdef Py_ssize_t count_below(self, double x) noexcept nogil
+    @cython.locals(low=Py_ssize_t, high=Py_ssize_t, middle=Py_ssize_t, start=Py_ssize_t)
+    cpdef Py_ssize_t count_at_most(self, double x) noexcept nogil
+    @cython.locals(low=Py_ssize_t, high=Py_ssize_t, middle=Py_ssize_t)
+    cdef Py_ssize_t _block(self, double x) noexcept nogil
+    @cython.locals(low=Py_ssize_t, high=Py_ssize_t, middle=Py_ssize_t)
+    cdef Py_ssize_t _below(self, Py_ssize_t start, Py_ssize_t count, double x) noexcept nogil
+    @cython.locals(low=Py_ssize_t, high=Py_ssize_t, middle=Py_ssize_t)
+    cdef Py_ssize_t _at_most(self, Py_ssize_t start, Py_ssize_t count, double x) noexcept nogil
+    @cython.locals(count=Py_ssize_t)
+    cdef Py_ssize_t _before(self, Py_ssize_t b) noexcept nogil
+    @cython.locals(i=Py_ssize_t)
+    cdef void _add(self, Py_ssize_t b, Py_ssize_t change) noexcept nogil
+    @cython.locals(half=Py_ssize_t, old=Py_ssize_t, new=Py_ssize_t, i=Py_ssize_t)
+    cdef void _split(self, Py_ssize_t b) noexcept nogil
+    @cython.locals(old=Py_ssize_t, i=Py_ssize_t)
+    cdef void _drop(self, Py_ssize_t b) noexcept nogil
+    @cython.locals(i=Py_ssize_t, j=Py_ssize_t)
+    cdef void _plant(self) noexcept nogil
+    cdef int _make_room(self) except -1 with gil
+    cdef int _not_finite(self, double x) except -1 with gil
+    cdef int _not_there(self, double x) except -1 with gil
+    cdef int _no_rank(self, Py_ssize_t k) except -1 with gil
+
+@cython.final
+cdef class History(Stateful):
+    cdef readonly object window
+    cdef readonly OrderStatistics bag
+    cdef Py_ssize_t length
+    cdef public double[::1] ring
+    cdef public Py_ssize_t place
+    cpdef int push(self, double x) except -1 nogil
+
+@cython.locals(k=Py_ssize_t)
+cpdef Py_ssize_t ceiling(double x) noexcept nogil
+
+cpdef double inverted_cdf(OrderStatistics bag, double q) except? -1.0 nogil
+
+cpdef double higher(OrderStatistics bag, double q) except? -1.0 nogil
+
+@cython.locals(k=Py_ssize_t, rank=double)
+cpdef double finite_sample(OrderStatistics bag, double q) except? -1.0 nogil

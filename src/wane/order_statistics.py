@@ -1,0 +1,372 @@
+# cython: boundscheck=False, wraparound=False
+"""The past, sorted: the k-th smallest of many numbers, while numbers come and go.
+
+Sorted blocks of at most ``BLOCK`` numbers lie in one array. ``order`` lists the places of the blocks from small to
+large numbers, then the free places; ``tops`` are their largest numbers, ``counts`` their sizes, and ``tree`` is a
+Fenwick tree (Fenwick, "A new data structure for cumulative frequency tables", 1994) over the sizes. A number costs two
+binary searches, a shift within one block and a walk up the tree; every ``BLOCK / 2`` numbers or fewer a block splits,
+which costs one pass over the list of blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described
+from wane.state.stateful import Stateful
+
+BLOCK = 256  # shifts within a block and passes over the blocks cost the same at about 30,000 numbers
+INFINITY = float("inf")
+SLACK = 1e-13  # a product that is relatively closer to a whole number is that number: 100 * 0.55 is 55
+
+
+class OrderStatistics(Stateful):
+    """A bag of floats that knows its k-th smallest, in logarithmic time.
+
+    >>> bag = OrderStatistics()
+    >>> for x in [3.0, 1.0, 2.0, 1.0]:
+    ...     _ = bag.insert(x)
+    >>> [bag.select(k) for k in range(bag.size)], bag.count_below(2.0), bag.count_at_most(2.0)
+    ([1.0, 1.0, 2.0, 3.0], 2, 3)
+    """
+
+    memory = ("size", "values")  # in this order: the size makes room for the values
+
+    def __init__(self) -> None:
+        """Empty."""
+        self.n = self.blocks = self.slots = 0
+        self._fill(np.empty(0))
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are; setting it (as reading a state does) leaves that many zeros."""
+        return self.n
+
+    @size.setter
+    def size(self, size: int) -> None:
+        if size < 0:
+            raise ValueError(f"size must be at least 0, got {described(size)}")
+        self._fill(np.zeros(size))
+
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers, sorted."""
+        data, order, counts = np.asarray(self.data), self.order, self.counts
+        parts = [data[order[b] * BLOCK : order[b] * BLOCK + counts[b]] for b in range(self.blocks)]
+        return np.concatenate(parts)
+
+    @values.setter
+    def values(self, values: Any) -> None:
+        array = np.array(values, dtype=float)
+        if array.ndim != 1 or not np.isfinite(array).all() or (array != np.sort(array)).any():
+            raise ValueError(f"values must be finite and sorted, got {described(values)}")
+        self._fill(array)
+
+    def insert(self, x):
+        """Put a number in."""
+        if not math.isfinite(x):
+            self._not_finite(x)
+        b = min(self._block(x), self.blocks - 1)
+        if self.counts[b] == BLOCK:
+            if self.blocks == self.slots:
+                self._make_room()
+                b = min(self._block(x), self.blocks - 1)
+            if self.counts[b] == BLOCK:
+                self._split(b)
+                if x > self.tops[b]:
+                    b += 1
+        start = self.order[b] * BLOCK
+        i = self._at_most(start, self.counts[b], x)
+        j = start + self.counts[b]
+        while j > i:
+            self.data[j] = self.data[j - 1]
+            j -= 1
+        self.data[i] = x
+        self.counts[b] += 1
+        self.tops[b] = max(self.tops[b], x)
+        self._add(b, 1)
+        return 0
+
+    def remove(self, x):
+        """Take a number out, once; it must be there."""
+        b = self._block(x)
+        if b == self.blocks or x != x:
+            self._not_there(x)
+        start = self.order[b] * BLOCK
+        end = start + self.counts[b] - 1
+        i = self._below(start, self.counts[b], x)
+        if self.data[i] != x:
+            self._not_there(x)
+        while i < end:
+            self.data[i] = self.data[i + 1]
+            i += 1
+        self.counts[b] -= 1
+        self._add(b, -1)
+        if self.counts[b] > 0:
+            self.tops[b] = self.data[end - 1]
+        else:
+            self._drop(b)
+        return 0
+
+    def select(self, k):
+        """The k-th smallest, from k = 0."""
+        if k < 0 or k >= self.n:
+            self._no_rank(k)
+        b = 0
+        step = self.slots
+        while step > 0:
+            if b + step <= self.slots and self.tree[b + step] <= k:
+                b += step
+                k -= self.tree[b]
+            step = step >> 1
+        return self.data[self.order[b] * BLOCK + k]
+
+    def count_below(self, x):
+        """How many numbers are less than x."""
+        b = self._block(x)
+        if b == self.blocks:
+            return self.n
+        start = self.order[b] * BLOCK
+        return self._before(b) + self._below(start, self.counts[b], x) - start
+
+    def count_at_most(self, x):
+        """How many numbers are less than x or equal to it."""
+        low = 0
+        high = self.blocks
+        while low < high:  # the first block with a number above x
+            middle = (low + high) >> 1
+            if self.tops[middle] <= x:
+                low = middle + 1
+            else:
+                high = middle
+        if low == self.blocks:
+            return self.n
+        start = self.order[low] * BLOCK
+        return self._before(low) + self._at_most(start, self.counts[low], x) - start
+
+    def _block(self, x):
+        """The first block with a number that is not less than x."""
+        low = 0
+        high = self.blocks
+        while low < high:
+            middle = (low + high) >> 1
+            if self.tops[middle] < x:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _below(self, start, count, x):
+        """The first place of a block whose number is not less than x."""
+        low = start
+        high = start + count
+        while low < high:
+            middle = (low + high) >> 1
+            if self.data[middle] < x:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _at_most(self, start, count, x):
+        """The first place of a block whose number is greater than x."""
+        low = start
+        high = start + count
+        while low < high:
+            middle = (low + high) >> 1
+            if self.data[middle] <= x:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _before(self, b):
+        """How many numbers lie in the blocks before b."""
+        count = 0
+        while b > 0:
+            count += self.tree[b]
+            b -= b & -b
+        return count
+
+    def _add(self, b, change):
+        """One number more or less in block b."""
+        self.n = self.n + change
+        i = b + 1
+        while i <= self.slots:
+            self.tree[i] += change
+            i += i & -i
+
+    def _split(self, b):
+        """Move the upper half of a full block to a free place, next to it in the order."""
+        half = BLOCK >> 1
+        old = self.order[b]
+        new = self.order[self.blocks]
+        for i in range(half):
+            self.data[new * BLOCK + i] = self.data[old * BLOCK + half + i]
+        i = self.blocks
+        while i > b + 1:
+            self.order[i] = self.order[i - 1]
+            self.counts[i] = self.counts[i - 1]
+            self.tops[i] = self.tops[i - 1]
+            i -= 1
+        self.order[b + 1] = new
+        self.counts[b + 1] = half
+        self.tops[b + 1] = self.tops[b]
+        self.counts[b] = half
+        self.tops[b] = self.data[old * BLOCK + half - 1]
+        self.blocks = self.blocks + 1
+        self._plant()
+
+    def _drop(self, b):
+        """Free the place of an empty block; the last one stays."""
+        if self.blocks == 1:
+            self.tops[0] = -INFINITY
+        else:
+            old = self.order[b]
+            for i in range(b, self.blocks - 1):
+                self.order[i] = self.order[i + 1]
+                self.counts[i] = self.counts[i + 1]
+                self.tops[i] = self.tops[i + 1]
+            self.blocks = self.blocks - 1
+            self.order[self.blocks] = old
+            self.counts[self.blocks] = 0
+            self._plant()
+
+    def _plant(self):
+        """The tree of the counts."""
+        for i in range(self.slots):
+            self.tree[i + 1] = self.counts[i]
+        for i in range(1, self.slots):
+            j = i + (i & -i)
+            if j <= self.slots:
+                self.tree[j] += self.tree[i]
+
+    def _make_room(self):
+        """New places: full blocks are spread over twice as many, and those that are nearly empty merged."""
+        self._fill(self.values)
+
+    def _fill(self, values):
+        """Hold these sorted numbers, in blocks that are half full, with as many free places as blocks or more."""
+        half = BLOCK >> 1
+        n = len(values)
+        blocks = max(1, -(-n // half))
+        slots = 4
+        while slots < 2 * blocks:
+            slots *= 2
+        data = np.zeros(slots * BLOCK)
+        counts = np.zeros(slots, dtype=np.intp)
+        tops = np.full(slots, -np.inf)
+        padded = np.zeros(blocks * half)
+        padded[:n] = values
+        data[: blocks * BLOCK].reshape(blocks, BLOCK)[:, :half] = padded.reshape(blocks, half)
+        counts[:blocks] = half
+        counts[blocks - 1] = n - (blocks - 1) * half
+        ends = np.minimum(np.arange(1, blocks + 1) * half, n) - 1
+        if n:
+            tops[:blocks] = values[ends]
+        self.data: Any = data.data
+        self.order: Any = np.arange(slots, dtype=np.intp).data
+        self.counts: Any = counts.data
+        self.tops: Any = tops.data
+        self.tree: Any = np.zeros(slots + 1, dtype=np.intp).data
+        self.n = n
+        self.blocks = blocks
+        self.slots = slots
+        self._plant()
+
+    def _not_finite(self, x):
+        raise ValueError(f"only finite numbers can be sorted, got {x!r}")
+
+    def _not_there(self, x):
+        raise ValueError(f"there is no {x!r} to remove")
+
+    def _no_rank(self, k):
+        raise IndexError(f"rank {k} is not among the {self.n} numbers: the smallest has rank 0")
+
+
+class History(Stateful):
+    """The past scores, sorted: all of them, or the last ``window``.
+
+    >>> past = History(2)
+    >>> for x in [3.0, 1.0, 2.0]:
+    ...     _ = past.push(x)
+    >>> past.bag.values
+    array([1., 2.])
+    """
+
+    parameters = ("window",)
+    memory = ("bag", "ring", "place")
+
+    def __init__(self, window: int | None = None) -> None:
+        """Nothing seen."""
+        if window is not None and (isinstance(window, bool) or not hasattr(window, "__index__") or window < 1):
+            raise ValueError(f"window must be a whole number of scores, or None for all, got {described(window)}")
+        self.window = None if window is None else window.__index__()
+        self.length = self.window or 0  # 0: no window
+        self.bag = OrderStatistics()
+        self.ring = np.zeros(self.length).data
+        self.place = 0  # in the ring, of the next score
+
+    def push(self, x):
+        """A new score; with a window, the oldest leaves when it is full."""
+        if self.length > 0:
+            if self.bag.n == self.length:
+                self.bag.remove(self.ring[self.place])
+            self.ring[self.place] = x
+            self.place = self.place + 1 if self.place + 1 < self.length else 0
+        self.bag.insert(x)
+        return 0
+
+
+def ceiling(x):
+    """The least whole number that is not less than x, for x >= 0.
+
+    >>> ceiling(2.0), ceiling(2.1)
+    (2, 3)
+    """
+    k = int(x)
+    return k + 1 if k < x else k
+
+
+def inverted_cdf(bag, q):
+    """The smallest score with a share q of the scores at or below it; q is clipped to [0, 1]. Needs a score.
+
+    This is numpy's ``inverted_cdf``, to the bit: the rank is n q - 1, rounded up.
+
+    >>> past = History()
+    >>> _ = [past.push(x) for x in [1.0, 2.0, 3.0, 4.0]]
+    >>> inverted_cdf(past.bag, 0.5), inverted_cdf(past.bag, 0.51)
+    (2.0, 3.0)
+    """
+    q = min(max(q, 0.0), 1.0)
+    return bag.select(ceiling(max(bag.n * q - 1.0, 0.0)))
+
+
+def higher(bag, q):
+    """The score of rank (n - 1) q from 0, rounded up, as numpy's ``higher``; q is clipped to [0, 1]. Needs a score.
+
+    >>> past = History()
+    >>> _ = [past.push(x) for x in [1.0, 2.0, 3.0, 4.0]]
+    >>> higher(past.bag, 0.5)
+    3.0
+    """
+    q = min(max(q, 0.0), 1.0)
+    return bag.select(ceiling((bag.n - 1) * q))
+
+
+def finite_sample(bag, q):
+    """The score of rank (n + 1) q from 1, rounded up, and infinite where there are fewer scores than that.
+
+    An exchangeable new score is at or below it with probability at least q.
+
+    >>> past = History()
+    >>> _ = [past.push(x) for x in [1.0, 2.0, 3.0, 4.0]]
+    >>> finite_sample(past.bag, 0.8), finite_sample(past.bag, 0.81)
+    (4.0, inf)
+    """
+    rank = (bag.n + 1) * q
+    k = ceiling(rank - SLACK * rank)
+    return INFINITY if k > bag.n else bag.select(max(k - 1, 0))

@@ -1,0 +1,6 @@
+"""Everything that survives a restart: state as plain data, files, and the journal. It knows no class of the package."""
+
+from wane.state.files import load, save
+from wane.state.journal import Journal
+
+__all__ = ["Journal", "load", "save"]

@@ -1,0 +1,267 @@
+# cython: boundscheck=False, wraparound=False
+"""How large the next score will be, from the scores so far: a scale, so that what is left to learn is a quantile.
+
+Every model is scale-equivariant (scores times c, scales times c) and has bounded memory. A scale of 0 says that there
+is none yet: nothing but zeros was seen.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wane.checks import described, number, positive, whole
+from wane.state.stateful import Stateful
+
+STEADY = 500.0  # rounds: the half-life of a scale that must not jump
+LONG = 80.0  # rounds: the half-life of the average that the others are compared with
+OUTLIER = 30.0  # averages: a score counts as at most this many, so that one giant does not own them, and ten do
+QUIET = 1e-12  # of the largest score: the least that a steady scale can be, after any silence
+SHORTEST = 0.2  # of the long average: the least that a recent scale can be
+FAINTEST = 0.02  # of the long average: the least that another one counts as
+EVERY = 4  # rounds between two solutions of the regression: it hardly moves in fewer
+LEAST = 0.01  # an average is at least this share of the mean of all scores: silence must not make a scale of 0
+PERIODS = (7, 24, 48, 168)  # rounds in a week of days, a day of hours and of half hours, a week of hours
+REMEMBERED = 0.9999  # the discount of the regression
+RIDGE = 1.0  # rounds that the prior of the regression is worth
+SEASON_RATE = 0.2  # of the mean at a place of a period
+FLOOR = 0.05  # a score, and a season, count as at least this share of the average
+SURPRISE = 4.0  # the regression may change the scale by a factor exp(SURPRISE)
+HALF_LIVES = (3.0, 10.0, 40.0, 160.0, 640.0)
+
+
+class ScaleModel(Stateful):
+    """A guess of the size of the next score: ``scale``, which ``learn`` moves."""
+
+    def __init__(self) -> None:
+        """Nothing seen."""
+        self.scale = 0.0
+
+    def learn(self, score: float) -> None:
+        """A score, of either sign."""
+        self._learn(number("score", score))
+
+    def _learn(self, score):
+        return self._undefined()
+
+    def _undefined(self):
+        raise NotImplementedError(f"{type(self).__name__} must define _learn")
+
+
+class NoScale(ScaleModel):
+    """Always 1: the scores as they are."""
+
+    memory = ("scale",)
+
+    def __init__(self) -> None:
+        """It will never change."""
+        self.scale = 1.0
+
+    def _learn(self, score):
+        return 0
+
+
+class RecentScale(ScaleModel):
+    r"""An exponentially weighted average of the absolute scores, and at least a fifth of a long one.
+
+    Args:
+        half_life: in rounds.
+
+    >>> model = RecentScale(1.0)
+    >>> for score in [1.0, 1.0, 3.0]:
+    ...     model.learn(score)
+    >>> round(model.scale, 4)     # (1/4 + 1/2 + 3) / (1/4 + 1/2 + 1)
+    2.1429
+    """
+
+    parameters = ("half_life",)
+    memory = ("scale", "short", "short_weight", "long", "long_weight")
+
+    def __init__(self, half_life: float) -> None:
+        """Nothing seen."""
+        self.half_life = positive("half_life", half_life)
+        self.kept = math.exp(-math.log(2.0) / self.half_life)
+        self.long_kept = math.exp(-math.log(2.0) / LONG)
+        self.scale = self.short = self.short_weight = self.long = self.long_weight = 0.0
+
+    def _learn(self, score):
+        return self._take(abs(score))
+
+    def _take(self, size):
+        if self.scale > 0.0:
+            size = min(size, OUTLIER * self.scale)
+        self.short = self.kept * self.short + (1.0 - self.kept) * size
+        self.short_weight = self.kept * self.short_weight + (1.0 - self.kept)
+        self.long = self.long_kept * self.long + (1.0 - self.long_kept) * size
+        self.long_weight = self.long_kept * self.long_weight + (1.0 - self.long_kept)
+        self.scale = max(self.short / self.short_weight, SHORTEST * self.long / self.long_weight)
+        return 0
+
+
+class SteadyScale(ScaleModel):
+    """An average of half-life 500 that outliers cannot own and silence cannot end: a unit for what must not jump.
+
+    >>> model = SteadyScale()
+    >>> for score in [1.0] * 50 + [1e9]:
+    ...     model.learn(score)
+    >>> 1.0 < model.scale < 2.0
+    True
+    """
+
+    memory = ("scale", "total", "weight", "record")
+
+    def __init__(self) -> None:
+        """Nothing seen."""
+        self.kept = math.exp(-math.log(2.0) / STEADY)
+        self.scale = self.total = self.weight = self.record = 0.0
+
+    def _learn(self, score):
+        return self._take(abs(score))
+
+    def _take(self, size):
+        self.record = max(self.record, size)
+        if self.scale > 0.0:
+            size = min(size, OUTLIER * self.scale)
+        self.total = self.kept * self.total + (1.0 - self.kept) * size
+        self.weight = self.kept * self.weight + (1.0 - self.kept)
+        self.scale = max(self.total / self.weight, QUIET * self.record)
+        return 0
+
+
+class LogScale(ScaleModel):
+    r"""A regression of the logarithm of the score on what averages over several half-lives and seasons say.
+
+    With :math:`m_t` the average of half-life 80, the features are a constant, :math:`\log(e_t^h / m_t)` for the
+    averages :math:`e_t^h` of half-lives 3, 10, 40, 160 and 640, and for each period the logarithm of the mean of
+    :math:`|s| / m` at this place of the period; the target is :math:`\log(|s_t| / m_t)`, the scale
+    :math:`m_t \exp(w_t \cdot x_t)`, and :math:`w_t` the ridge regression with discount 0.9999 (its prior, 0, is never
+    forgotten: without evidence the scale is :math:`m_t`). It is solved anew in every fourth round.
+
+    Args:
+        periods: seasons, in rounds.
+
+    >>> model = LogScale()
+    >>> for t in range(700):
+    ...     model.learn(5.0 if t % 7 == 0 else 1.0)
+    >>> 4.0 < model.scale < 6.0     # round 700 is a fifth again
+    True
+    """
+
+    parameters = ("periods",)
+    memory = (
+        "scale", "rounds", "mean", "long", "long_weight", "averages", "weights", "seasons", "x", "w", "gram", "moment"
+    )  # fmt: skip
+
+    def __init__(self, periods: Any = PERIODS) -> None:
+        """Nothing seen."""
+        if isinstance(periods, (str, bytes)) or not hasattr(periods, "__iter__"):
+            raise TypeError(f"periods must be whole numbers of rounds, got {described(periods)}")
+        self.periods = tuple(whole("periods", p, 2, 100_001) for p in periods)
+        self.lengths: Any = np.array(self.periods, dtype=np.intp).data
+        self.kept: Any = np.exp(-np.log(2.0) / np.array(HALF_LIVES)).data
+        self.long_kept = math.exp(-math.log(2.0) / LONG)
+        self.scale = self.mean = self.long = self.long_weight = 0.0
+        self.rounds = 0
+        size = 1 + len(HALF_LIVES) + len(self.periods)
+        self.size = size
+        self.averages: Any = np.zeros(len(HALF_LIVES)).data
+        self.weights: Any = np.zeros(len(HALF_LIVES)).data
+        self.seasons: Any = np.ones(sum(self.periods)).data
+        self.x: Any = np.zeros(size).data
+        self.w: Any = np.zeros(size).data
+        self.gram: Any = np.zeros(size * size).data  # row after row, the lower triangle
+        self.moment: Any = np.zeros(size).data
+        self.factor: Any = np.zeros(size * size).data
+
+    def _learn(self, score):
+        return self._take(abs(score))
+
+    def _take(self, size):
+        if self.scale > 0.0:
+            size = min(size, OUTLIER * self._long())
+            self._fit(size / self._long())
+        self.rounds = self.rounds + 1
+        self.mean = self.mean + (size - self.mean) / self.rounds
+        self.long = self.long_kept * self.long + (1.0 - self.long_kept) * size
+        self.long_weight = self.long_kept * self.long_weight + (1.0 - self.long_kept)
+        for i in range(self.averages.shape[0]):
+            self.averages[i] = self.kept[i] * self.averages[i] + (1.0 - self.kept[i]) * size
+            self.weights[i] = self.kept[i] * self.weights[i] + (1.0 - self.kept[i])
+        self._look()
+        return 0
+
+    def _long(self):
+        """The average that the others are compared with."""
+        return max(self.long / self.long_weight, LEAST * self.mean)
+
+    def _look(self):
+        """The features and the scale of the next round."""
+        middle = self._long()
+        if middle <= 0.0:
+            self.scale = 0.0
+            return 0
+        if self.rounds % EVERY == 0:
+            solve(self.gram, self.moment, RIDGE, self.factor, self.w)
+        self.x[0] = 1.0
+        at = 1
+        for i in range(self.averages.shape[0]):
+            self.x[at] = math.log(max(self.averages[i] / self.weights[i], FAINTEST * middle) / middle)
+            at += 1
+        start = 0
+        for i in range(self.lengths.shape[0]):
+            self.x[at] = math.log(max(self.seasons[start + self.rounds % self.lengths[i]], FLOOR))
+            start += self.lengths[i]
+            at += 1
+        total = 0.0
+        for i in range(self.size):
+            total += self.w[i] * self.x[i]
+        self.scale = middle * math.exp(min(max(total, -SURPRISE), SURPRISE))
+        return 0
+
+    def _fit(self, ratio):
+        """One observation of the regression, and of the seasons."""
+        y = math.log(max(ratio, FLOOR))
+        for i in range(self.size):
+            self.moment[i] = REMEMBERED * self.moment[i] + y * self.x[i]
+            for j in range(i + 1):
+                self.gram[i * self.size + j] = REMEMBERED * self.gram[i * self.size + j] + self.x[i] * self.x[j]
+        start = 0
+        for i in range(self.lengths.shape[0]):
+            j = start + self.rounds % self.lengths[i]
+            rate = max(SEASON_RATE, 1.0 / (1.0 + self.rounds // self.lengths[i]))
+            self.seasons[j] += rate * (min(ratio, 1.0 / FLOOR) - self.seasons[j])
+            start += self.lengths[i]
+        return 0
+
+
+def solve(gram, moment, ridge, factor, out):
+    """Solve (gram + ridge) out = moment by Cholesky; ``gram`` is a lower triangle, row after row.
+
+    >>> out = np.zeros(2)
+    >>> _ = solve(np.array([3.0, 0.0, 1.0, 2.0]), np.array([5.0, 5.0]), 0.0, np.zeros(4), out)
+    >>> out.round(9)
+    array([1., 2.])
+    """
+    n = moment.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            total = gram[i * n + j]
+            if i == j:
+                total += ridge
+            for k in range(j):
+                total -= factor[i * n + k] * factor[j * n + k]
+            factor[i * n + j] = math.sqrt(total) if i == j else total / factor[j * n + j]
+    for i in range(n):
+        total = moment[i]
+        for k in range(i):
+            total -= factor[i * n + k] * out[k]
+        out[i] = total / factor[i * n + i]
+    for m in range(n):
+        i = n - 1 - m
+        total = out[i]
+        for k in range(i + 1, n):
+            total -= factor[k * n + i] * out[k]
+        out[i] = total / factor[i * n + i]
+    return 0
