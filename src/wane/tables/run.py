@@ -126,7 +126,7 @@ def play(
         session = started(None if state is None else loaded(state), reader, path, kind_in, options, state, told)
         refuse_taken(session, reader, options.prefix)
         before = session.rows
-        kept = Record(session.columns, options.prefix, len(session.panel.design.alphas), record or report is not None)
+        kept = Record(session.columns, options.prefix, len(session.panel.settings.alphas), record or report is not None)
         way = sorted_way if options.sort else straight_way
         with writing(out, kind_out, reader) as writer:
             cut = way(reader, writer, session, options, stop, progress, kept)
@@ -143,7 +143,7 @@ def play(
 
 def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record) -> Report:
     """What became of a session since it had so many rows."""
-    design, n = session.panel.design, len(session.panel)
+    design, n = session.panel.settings, len(session.panel)
     with np.errstate(invalid="ignore", divide="ignore"):
         coverage, width = kept.hits / np.float64(kept.labels), kept.widths / kept.finite
     return Report(
@@ -169,7 +169,7 @@ def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Re
 
 def refuse_taken(session: Session, reader: Reader, prefix: str) -> None:
     """An error where the new columns are there already."""
-    new = [f"{prefix}{side}{end}" for end in session.panel.design.suffixes for side in ("lower", "upper")]
+    new = [f"{prefix}{side}{end}" for end in session.panel.settings.suffixes for side in ("lower", "upper")]
     if taken := [name for name in new if name in reader.names]:
         raise ValueError(f"the table has the columns {', '.join(taken)} already: give --prefix, such as --prefix wane_")
 
@@ -189,7 +189,7 @@ def started(
     told: Callable[[str], Any],
 ) -> Session:
     """The session to go on with, or a new one; ``told`` is given what was guessed and chosen."""
-    score = options.score or (named(session.panel.design.score) if session else "absolute")
+    score = options.score or (named(session.panel.settings.score) if session else "absolute")
     o = options
     columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time)
     told(f"using {columns.said()}")
@@ -197,7 +197,7 @@ def started(
         raise ValueError("--sort needs a column of times: give --time")
     if session is not None:
         fit(session, columns, options, state)
-        design = session.panel.design
+        design = session.panel.settings
         told(
             f"going on from {state}: {design.method}, alpha {', '.join(f'{a:g}' for a in design.alphas)}, "
             f"{session.rows:,} rows of {len(session.panel):,} series so far"
@@ -215,7 +215,7 @@ def started(
 
 def fit(session: Session, columns: Columns, options: Options, state: str | None) -> None:
     """An error where the state is of other columns or settings."""
-    design = session.panel.design
+    design = session.panel.settings
     had = {**design.hyperparameters, "lower_limit": design.limits[0], "upper_limit": design.limits[1]}
     had |= {"on_unbounded": design.on_unbounded, "threads": session.panel.threads}
     pairs = [
@@ -312,7 +312,7 @@ def straight_way(
 
 def write_none(reader: Reader, writer: Writer, session: Session, options: Options) -> None:
     """A table without rows has its header, and the new columns."""
-    ends = session.panel.design.suffixes
+    ends = session.panel.settings.suffixes
     new = {f"{options.prefix}{side}{end}": np.zeros(0) for end in ends for side in ("lower", "upper")}
     columns = session.columns
     writer.write(reader.nothing(), new, {name: np.zeros(0) for name in (columns.y, *columns.y_hat)})

@@ -56,7 +56,7 @@ class Session:
         if self.older and not self.met:
             self.met = bool((self.panel.index.places(rows.ids) < self.older).any())
         new = {}
-        for i, end in enumerate(self.panel.design.suffixes):
+        for i, end in enumerate(self.panel.settings.suffixes):
             new[f"{prefix}lower{end}"] = made.lower if made.lower.ndim == 1 else made.lower[:, i]
             new[f"{prefix}upper{end}"] = made.upper if made.upper.ndim == 1 else made.upper[:, i]
         return new

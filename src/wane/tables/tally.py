@@ -45,7 +45,7 @@ class Record:
         self._count(rows.y[:, None], *ends)
         if not self.keep:
             return
-        forecast = rows.y_hat[0] if len(rows.y_hat) == 1 or panel.design.score.sides == 2 else self._one(rows, panel)
+        forecast = rows.y_hat[0] if len(rows.y_hat) == 1 or panel.settings.score.sides == 2 else self._one(rows, panel)
         time = rows.times if rows.times is not None else np.zeros(0)
         self.parts.append((panel.index.places(rows.ids), time, rows.y, forecast, *ends))
         self.ids = panel.ids()
@@ -61,7 +61,7 @@ class Record:
     def _one(self, rows: Rows, panel: Any) -> np.ndarray:
         """One forecast of two columns: the first of a forecast and a scale, the middle of two quantiles."""
         first, second = rows.y_hat
-        return first if not panel.design.score.signed else 0.5 * (first + second)
+        return first if not panel.settings.score.signed else 0.5 * (first + second)
 
     def tracks(self) -> list[Track]:
         """Each series in the order of its times, or of the table where there are none."""
