@@ -10,6 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+__all__ = [
+    "AlarmError",
+    "FileError",
+    "IdError",
+    "InputError",
+    "InputTypeError",
+    "MissingExtraError",
+    "NotFoundError",
+    "SavedFileError",
+    "SeriesError",
+    "Setting",
+    "UnboundedError",
+    "WaneError",
+]
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -126,6 +141,12 @@ class UnboundedError(InputError):
 
 class AlarmError(WaneError, RuntimeError):
     """The function on_alarm has failed. The label that led to the alarm was learned all the same."""
+
+
+class NotFoundError(WaneError, KeyError):
+    """A name, of a column, a level or a field, that is not there."""
+
+    __str__ = WaneError.__str__  # KeyError's shows a message in quotes
 
 
 class IdError(WaneError, KeyError, ValueError):

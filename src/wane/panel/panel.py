@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,11 @@ import numpy as np
 from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import predict_streams, ready_streams, update_streams
+from wane.errors import InputError
 from wane.panel import batch
 from wane.panel.batch import PIECE, Played, Rows, Tail, kept, over_threads, stretches, warm_streams
 from wane.panel.index import Index
+from wane.panel.rows import from_rows, panel_like, rows
 from wane.panel.settings import PanelSettings
 from wane.panel.state import rebuild, state_dict
 from wane.state.files import known
@@ -151,7 +153,7 @@ class Panel:
         with self._lock, self._index_kept():
             places = self.index.places(ids, add=True)
             if len(places) != len(columns):
-                raise ValueError(f"outputs must be one for each of the {len(places)} ids, got {len(columns)}")
+                raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
             self._refuse_repeated(places)
             self._make_room()
             radii = np.empty((len(places), settings.width))
@@ -216,7 +218,9 @@ class Panel:
         waiting = self.waiting[places]
         if not waiting.all():
             id = self.ids()[places[np.argmin(waiting)]]
-            raise ValueError(f"stream {id!r} has no prediction that waits for a label: call predict first")
+            raise InputError(
+                f"stream {id!r} has no prediction that waits for a label", argument="ids", cure="call predict first"
+            )
         labels, known = settings.labels(y, len(places))
         pieces = slices(len(places))
         made = [
@@ -276,7 +280,7 @@ class Panel:
         """
         rows = self.settings.score.rows(self.settings.score.outputs(outputs))
         if len(ids) != rows:
-            raise ValueError(f"ids must be one for each of the {rows} rows, got {len(ids)}")
+            raise InputError(f"must be one for each of the {rows} rows, got {len(ids)}", about="ids")
         with self._lock, self._index_kept():
             places = self.index.places(ids, add=True)
             streams, starts = stretches(places)
@@ -310,7 +314,11 @@ class Panel:
             unique, counts = np.unique(places, return_counts=True)
             if len(unique) < len(places):
                 id = self.ids()[unique[np.argmax(counts > 1)]]
-                raise ValueError(f"stream {id!r} comes more than once in this batch: give it one row, or use run")
+                raise InputError(
+                    f"stream {id!r} comes more than once in this batch",
+                    argument="ids",
+                    cure="give it one row, or use run",
+                )
 
     @contextmanager
     def _index_kept(self) -> Iterator[None]:
@@ -361,6 +369,31 @@ class Panel:
     def from_state_dict(cls, state: dict[str, Any]) -> Panel:
         """The panel whose state this is."""
         return rebuild(cls, state)
+
+    def rows(self) -> tuple[list[Any], list[bytes]]:
+        """The ids of the streams, and the state of each as bytes; ``from_rows`` makes a panel of any of them.
+
+        >>> panel = Panel("magl", alpha=0.1)
+        >>> _ = panel.run(["a", "b", "a"], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0])
+        >>> ids, rows = panel.rows()
+        >>> Panel.from_rows(panel, ids[1:], rows[1:]).ids()
+        ['b']
+        """
+        with self._lock:
+            return rows(self)
+
+    @classmethod
+    def from_rows(cls, settings: Any, ids: Any, rows: Sequence[bytes]) -> Panel:
+        """A panel of streams that ``rows`` took out of others, which had the same settings.
+
+        Args:
+            settings: a panel with these settings, or a dict of the arguments to make one.
+            ids: of the streams, each once.
+            rows: the bytes of each.
+        """
+        panel = panel_like(cls, settings)
+        from_rows(panel, ids, rows)
+        return panel
 
     def __copy__(self) -> Panel:
         """A copy shares nothing that changes."""
