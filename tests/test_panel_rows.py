@@ -1,4 +1,4 @@
-"""A panel as rows of bytes: split, merged, moved and continued, the streams are those of one panel that never stopped."""
+"""A panel as rows of bytes: split, merged, moved and continued, streams are those of a panel that never stopped."""
 
 import numpy as np
 import pytest
