@@ -75,7 +75,8 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
     panel.index = Index.from_state(memory["index"])
     n = len(panel.index)
     panel._allot(n)
-    for name in panel.ARRAYS:
+    was_flat = not memory["trackers"]  # an older version kept the streams of most methods as objects
+    for name in panel.ARRAYS if was_flat or not panel.flat else panel.ARRAYS[1:]:
         array = unpacked(memory[name])
         if array.shape != getattr(panel, name).shape or array.dtype != getattr(panel, name).dtype:
             raise ValueError(f"{name} must have shape {getattr(panel, name).shape}, got {array.shape}")
@@ -88,8 +89,12 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
         if len(made.trackers) != len(levels.trackers):
             raise ValueError(f"a stream needs {len(levels.trackers)} trackers, got {len(made.trackers)}")
         panel.objects.append(type(levels)(trackers, design.score.sides, levels.columns))
-    if not panel.flat and len(panel.objects) != n:
+    if not (panel.flat and was_flat) and len(panel.objects) != n:
         raise ValueError(f"{n} streams need as many sets of trackers, got {len(panel.objects)}")
+    if panel.flat:
+        for place, made in enumerate(panel.objects):
+            made.write(panel.states, place)
+        panel.objects = []
     panel.tail = restored_tail([unpacked(memory["tail"][name]) for name in TAIL], panel.tail, n)
     return panel
 
