@@ -38,7 +38,13 @@ class OrderStatistics(Stateful):
     def __init__(self) -> None:
         """Empty."""
         self.n = self.blocks = self.slots = 0
+        self.room = 0  # for how many numbers, if that is known; 0 makes room as they come
         self._fill(np.empty(0))
+
+    def keep_room(self, room: int) -> None:
+        """Say that there will be at most so many numbers: then the state is of fixed size."""
+        self.room = room
+        self._fill(self.values)
 
     @property
     def size(self) -> int:
@@ -244,6 +250,39 @@ class OrderStatistics(Stateful):
             if j <= self.slots:
                 self.tree[j] += self.tree[i]
 
+    def _fields(self, cells):
+        self._sorted(cells)
+
+    def _sorted(self, cells):
+        """How many numbers, and the numbers, sorted."""
+        if self.room == 0:
+            cells.vary()
+        n = cells.whole(self.n)
+        if cells.reading:
+            n = min(max(n, 0), self.room)  # nothing in a row may reach beyond the arrays
+            self._lay_out(n)
+        for b in range(self.blocks):
+            start = self.order[b] * BLOCK
+            for i in range(start, start + self.counts[b]):
+                self.data[i] = cells.number(self.data[i])
+            if self.counts[b] > 0:
+                self.tops[b] = self.data[start + self.counts[b] - 1]
+        for _ in range(n, self.room):
+            cells.number(0.0)
+
+    def _lay_out(self, n):
+        """Room for n numbers as ``_fill`` would make it, in the arrays that there are."""
+        half = BLOCK >> 1
+        self.n = n
+        self.blocks = 1
+        while self.blocks * half < n:
+            self.blocks = self.blocks + 1
+        for b in range(self.slots):
+            self.order[b] = b
+            self.counts[b] = 0 if b >= self.blocks else half if (b + 1) * half <= n else n - b * half
+            self.tops[b] = -INFINITY
+        self._plant()
+
     def _make_room(self):
         """New places: full blocks are spread over twice as many, and those that are nearly empty merged."""
         self._fill(self.values)
@@ -254,7 +293,7 @@ class OrderStatistics(Stateful):
         n = len(values)
         blocks = max(1, -(-n // half))
         slots = 4
-        while slots < 2 * blocks:
+        while slots < 2 * max(blocks, -(-self.room // half)):
             slots *= 2
         data = np.zeros(slots * BLOCK)
         counts = np.zeros(slots, dtype=np.intp)
@@ -309,6 +348,13 @@ class History(Stateful):
         self.bag = OrderStatistics()
         self.ring = np.zeros(self.length).data
         self.place = 0  # in the ring, of the next score
+        if self.length > 0:
+            self.bag.keep_room(self.length)
+
+    def _fields(self, cells):
+        self.bag._fields(cells)
+        self.place = min(max(cells.whole(self.place), 0), max(self.length - 1, 0))  # within the ring
+        cells.vector(self.ring)
 
     def push(self, x):
         """A new score; with a window, the oldest leaves when it is full."""

@@ -64,6 +64,11 @@ class AdaGrad(VectorLearner):
         """V is a sum of squares, and x lies in the domain."""
         return self.b >= 0.0 and (self.domain is None or np.asarray(self.x) in self.domain) and super().sound()
 
+    def _fields(self, cells):
+        cells.vector(self.x)
+        self.h._fields(cells)
+        self.b = cells.number(self.b)
+
     def _point(self, out: Any) -> None:
         copy(self.x, out)
 

@@ -51,6 +51,12 @@ class Experts(Stateful):
         """Every expert and every bet is."""
         return self.free.sound() and self.bet.sound() and (self.rest is None or self.rest.sound())
 
+    def _fields(self, cells):
+        self.free._fields(cells)
+        self.bet._fields(cells)
+        if self.rest is not None:
+            self.rest._fields(cells)
+
     def _stake(self) -> float:
         """The sum of all bets."""
         return self.bet._predict() if self.rest is None else self.bet._predict() + self.rest._stake()
@@ -143,6 +149,9 @@ class DiscountHedge(VectorLearner):
     def sound(self) -> bool:
         """Every expert and every bet is."""
         return self.experts.sound() and super().sound()
+
+    def _fields(self, cells):
+        self.experts._fields(cells)
 
     def components(self) -> np.ndarray:
         """What each expert plays, (K,) or (K, dim)."""

@@ -39,6 +39,11 @@ class Parts(Stateful):
         """Every learner is."""
         return self.learner.sound() and (self.rest is None or self.rest.sound())
 
+    def _fields(self, cells):
+        self.learner._fields(cells)
+        if self.rest is not None:
+            self.rest._fields(cells)
+
     def _add(self, out: Any) -> None:
         """Add the predictions to ``out``, the last of the chain first."""
         if self.rest is not None:
@@ -120,6 +125,9 @@ class MultiscaleLearner(VectorLearner):
     def sound(self) -> bool:
         """Every learner is."""
         return self.parts.sound() and super().sound()
+
+    def _fields(self, cells):
+        self.parts._fields(cells)
 
     def components(self) -> np.ndarray:
         """What each learner of the grid plays, (K,) or (K, dim): their sum is shifted, projected and played."""

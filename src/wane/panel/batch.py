@@ -17,6 +17,7 @@ from wane.checks import whole
 from wane.conformal import rounds
 from wane.conformal.rounds import add_in_order, play_streams
 from wane.state import data as plain_data
+from wane.trackers.loss_tracker import guessed_epsilon
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -262,11 +263,16 @@ def choose_epsilons(
     known = np.flatnonzero(~np.isnan(below))
     first = np.searchsorted(known, bounds[new])
     rows = known[first[:, None] + np.arange(settings.warm_up)]
-    states, at = panel.states[places[new]], 0
-    for c, tracker in enumerate(settings.levels.trackers):
-        tracker.choose_epsilon(states, at, (below if c < settings.levels.count else above)[rows])  # type: ignore[attr-defined]
-        at += tracker.flat()
-    panel.states[places[new]] = states
+    levels = copy.copy(settings.levels)
+    epsilons = [
+        guessed_epsilon((below if c < levels.count else above)[rows], tracker.alpha).tolist()
+        for c, tracker in enumerate(levels.trackers)
+    ]
+    for place, *chosen in zip(places[new].tolist(), *epsilons, strict=True):
+        levels.read(panel.states, place)
+        for tracker, epsilon in zip(levels.trackers, chosen, strict=True):
+            tracker.begin_with(epsilon)  # type: ignore[attr-defined]
+        levels.write(panel.states, place)
 
 
 def fill(panel: Panel, rows: Rows, below: np.ndarray, above: np.ndarray, into: Played) -> None:

@@ -121,6 +121,11 @@ class AdaptiveConformal(Tracker):
         n = self.past.bag.n
         return n == 0 or (self.finite_sample and self.miss <= 1.0 / (n + 1))
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.shifted = cells.number(self.shifted)
+        self.past._fields(cells)
+
     def _predict(self) -> float:
         if self.empties and self.shifted + self.origin >= 1.0:
             return -INFINITY if self.signed else 0.0  # the empty set: that round cannot be covered

@@ -64,6 +64,11 @@ class Bayes(Tracker):
         self.counts = zeros(self.cells)
         self.n = 0.0
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.n = cells.number(self.n)
+        cells.vector(self.counts)
+
     def _predict(self) -> float:
         low = -self.max_score if self.signed else 0.0
         return low + (self.max_score - low) * ((self._cell() + 1.0) / self.cells)

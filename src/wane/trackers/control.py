@@ -46,6 +46,12 @@ class Range(Stateful):
         self.high = 0.0
         self.low = 0.0
 
+    def _fields(self, cells):
+        self.count = cells.whole(self.count)
+        self.high = cells.number(self.high)
+        self.low = cells.number(self.low)
+        cells.vector(self.recent)
+
     def push(self, score: float) -> None:
         """Take a score, and drop the oldest when there are too many."""
         self._push(score)
@@ -178,6 +184,15 @@ class Control(Tracker):
         self.total = 0.0  # of err - alpha, over all rounds
         self.before = 0.0  # the same without the last round
         self.spread = Range(window)
+
+    def _fields(self, cells):
+        if self.casting:  # a scorecaster may be anything
+            cells.vary()
+        self.rounds = cells.whole(self.rounds)
+        self.q = cells.number(self.q)
+        self.total = cells.number(self.total)
+        self.before = cells.number(self.before)
+        self.spread._fields(cells)
 
     def _predict(self) -> float:
         q = self.q + self._integral()

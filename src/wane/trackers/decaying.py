@@ -64,6 +64,10 @@ class DecayingStep(Tracker):
         self.tie_covers = covers(tie)
         self.q = 0.0 if self.from_first else number("start", start)
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.q = cells.number(self.q)
+
     def _predict(self) -> float:
         return self.q if self.signed or self.q > 0.0 else 0.0
 

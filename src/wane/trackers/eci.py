@@ -73,6 +73,12 @@ class ErrorQuantified(Tracker):
         self.extra = 0.0  # the error term of the last round, when it is not in q
         self.spread = Range(max(1, self.window))
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.q = cells.number(self.q)
+        self.extra = cells.number(self.extra)
+        self.spread._fields(cells)
+
     def _predict(self) -> float:
         q = self.q + self.extra
         return q if self.signed or q > 0.0 else 0.0

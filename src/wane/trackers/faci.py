@@ -153,6 +153,12 @@ class QuantileExperts(Tracker):
         """The mean level that the next radius is taken at."""
         return mean(self.weights, self.levels) + self.origin
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        cells.vector(self.levels)
+        cells.vector(self.weights)
+        self.past._fields(cells)
+
     def _predict(self) -> float:
         level = mean(self.weights, self.levels)
         if level + self.origin <= 0.0 and not self.clip:

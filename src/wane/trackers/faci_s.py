@@ -76,6 +76,13 @@ class RadiusExperts(Tracker):
         self.losses: Any = np.zeros(len(self.gammas)).data
         self.squares: Any = np.zeros(self.interval).data  # by round, modulo the interval
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.largest = cells.number(self.largest)
+        cells.vector(self.radii)
+        cells.vector(self.weights)
+        cells.vector(self.squares)
+
     def _predict(self) -> float:
         radius = mean(self.weights, self.radii)
         return radius if self.signed or radius > 0.0 else 0.0

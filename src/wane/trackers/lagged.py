@@ -45,6 +45,12 @@ class Lagged(Tracker):
         self.tracker.warm_start(scores)
         self.rounds = self.tracker.rounds
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.stale = cells.number(self.stale)
+        self.infinite = cells.number(self.infinite)
+        self.tracker._fields(cells)
+
     def _predict(self) -> float:
         return self.stale if self.infinite == 0.0 else self.infinite * INFINITY
 

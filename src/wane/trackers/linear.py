@@ -112,6 +112,11 @@ class LinearTracker(Tracker):
         for i in range(self.features):
             self.x[i] = given[i]
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        cells.vector(self.theta)
+        cells.vector(self.x)
+
     def _predict(self) -> float:
         q = dot(self.theta, self.x) if self.rounds >= self.order else 0.0
         return q if self.signed or q > 0.0 else 0.0

@@ -76,6 +76,7 @@ class LossTracker(Tracker):
         if auto_epsilon and "epsilon" not in learner.parameters:
             raise TypeError(f"auto_epsilon needs a learner with an epsilon, got {learner!r}")
         self.loss = copy.copy(loss)  # its level is this tracker's own
+        self.loss_remembers = len(self.loss.memory) > 0
         self.auto_epsilon = auto_epsilon
         self.waiting = 1.0 if auto_epsilon else 0.0  # for warm_start
         self.total = 0.0  # S*, Eq. (discounted_g_sum), in units of the learner's h; magnitude learners only
@@ -106,11 +107,8 @@ class LossTracker(Tracker):
             past = past[~np.isnan(past)]
             if not len(past):
                 raise ValueError("warm_start needs at least one score to choose epsilon from")
-            guess = float(guessed_epsilon(past[None], self.alpha)[0])
             before = self.learner
-            given = {k: getattr(before, k) for k in before.parameters}
-            self._adopt(type(before)(**{**given, "epsilon": guess}))
-            self.waiting = 0.0
+            self.begin_with(float(guessed_epsilon(past[None], self.alpha)[0]))
             try:
                 self.run(scores)
             except BaseException:
@@ -119,6 +117,12 @@ class LossTracker(Tracker):
                 raise
         else:
             self.run(scores)
+
+    def begin_with(self, epsilon: float) -> None:
+        """Start anew with this epsilon, as ``warm_start`` does with the one that it has guessed."""
+        given = {k: getattr(self.learner, k) for k in self.learner.parameters}
+        self._adopt(type(self.learner)(**{**given, "epsilon": epsilon}))
+        self.waiting = 0.0
 
     def level_changed(self, miss: float) -> None:
         """The level lives in the loss as well."""
@@ -174,44 +178,18 @@ class LossTracker(Tracker):
             raise TypeError(f"the coverage lemmas are about magl-d and magl, not {self.learner!r}")
         return self.learner
 
-    def flat(self) -> int:
-        """The memory, and what warm_start may change, if the learner is flat."""
-        inside = self.learner.flat()
-        return inside + 8 if inside else 0
-
-    def _write(self, rows, i, at):
-        rows[i, at] = self.rounds
-        rows[i, at + 1] = self.waiting
-        rows[i, at + 2] = self.total
-        rows[i, at + 3] = self.late
-        rows[i, at + 4] = self.sums
-        rows[i, at + 5] = self.warned_of_reach
-        rows[i, at + 6] = self.warned_of_bias
-        rows[i, at + 7] = self.reach
-        return self.learner._write(rows, i, at + 8)
-
-    def _read(self, rows, i, at):
-        self.rounds = int(rows[i, at])
-        self.waiting = rows[i, at + 1]
-        self.total = rows[i, at + 2]
-        self.late = rows[i, at + 3]
-        self.sums = rows[i, at + 4]
-        self.warned_of_reach = rows[i, at + 5]
-        self.warned_of_bias = rows[i, at + 6]
-        self.reach = rows[i, at + 7]
-        return self.learner._read(rows, i, at + 8)
-
-    def choose_epsilon(self, rows: np.ndarray, at: int, scores: np.ndarray) -> None:
-        """In states that ``_write`` has put into columns from ``at`` on: the epsilon that ``warm_start`` would choose.
-
-        ``scores`` has a row for each row.
-        """
-        epsilon = guessed_epsilon(scores, self.alpha)
-        rows[:, at + 1] = 0.0
-        rows[:, at + 7] = (
-            np.maximum(0.0, epsilon * self.reach / self.learner.epsilon) if self.reach < math.inf else math.inf
-        )
-        rows[:, at + 8] = epsilon
+    def _fields(self, cells):
+        if self.loss_remembers:  # a loss of a user's
+            cells.vary()
+        self.rounds = cells.whole(self.rounds)
+        self.waiting = cells.number(self.waiting)
+        self.total = cells.number(self.total)
+        self.late = cells.number(self.late)
+        self.sums = cells.number(self.sums)
+        self.warned_of_reach = cells.number(self.warned_of_reach)
+        self.warned_of_bias = cells.number(self.warned_of_bias)
+        self.reach = cells.number(self.reach)
+        self.learner._fields(cells)
 
     def _predict(self) -> float:
         radius = self.learner._predict()

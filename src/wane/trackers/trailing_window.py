@@ -54,6 +54,10 @@ class TrailingWindow(Tracker):
         """Whether there are too few scores for this level."""
         return self.past.bag.n < math.ceil(1.0 / self.miss)
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.past._fields(cells)
+
     def _predict(self) -> float:
         if self.past.bag.n < math.ceil(1.0 / self.miss):
             return INFINITY

@@ -31,6 +31,10 @@ class Trivial(Tracker):
         super().__init__(alpha, domain, on_missing)
         self.debt = 0.0  # the misses that were allowed so far and not taken
 
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.debt = cells.number(self.debt)
+
     def _predict(self) -> float:
         if self.debt + self.miss < 1.0 - SLACK:
             return INFINITY
