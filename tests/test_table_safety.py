@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wane
-from wane.tables import Options, play
+from wane.tables import Options, parquet, play
 from wane.tables import run as running
 
 MAGL = Options(method="magl")

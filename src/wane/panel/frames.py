@@ -97,14 +97,12 @@ def run(
     else:
         made = panel
     shared = made.settings if isinstance(made, Panel) else made.parent.settings
-    if taken := sorted(
-        set(columns(Played.empty(0, made if isinstance(made, Panel) else made.parent), shared, prefix))
-        & set(table.columns)
-    ):
+    if taken := sorted({prefix + name for name in new_columns(shared)} & set(table.columns)):
         raise InputError(
             f"the frame has the columns {', '.join(taken)} already", argument="prefix", cure="choose another prefix"
         )
-    if taken := [c for c in (id, by) if c in made.summary() and c not in ("id", "group")]:
+    own = {"rows", "labels", *(f"{what}{end}" for what in ("coverage", "width") for end in shared.suffixes)}
+    if taken := [c for c in (id, by) if c in own]:
         raise InputError(
             f"the summary has a column {taken[0]} of its own", argument="id", cure="rename that of the frame"
         )
@@ -123,7 +121,7 @@ def run(
     form: Any = outputs[0] if len(outputs) == 1 else tuple(outputs)
     if isinstance(made, Panel):
         with made._lock, made._index_kept():
-            played = made._replay(made.index.places(ids, add=True), starts, form, labels, delay, order)
+            played = made._run_sorted(made.index.places(ids, add=True), starts, form, labels, delay, order)
     else:
         rows = np.arange(len(labels)) if order is None else order
         keys = as_list(ids)
@@ -136,19 +134,20 @@ def run(
     return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), made)
 
 
+def new_columns(settings: Any) -> list[str]:
+    """The names of the new columns, level by level; two-sided radii are two columns."""
+    radii = ("radius",) if settings.score.sides == 1 else ("radius{}_below", "radius{}_above")
+    parts = ("lower", "upper", *radii, "covered")
+    return [part.format(end) if "{}" in part else part + end for end in settings.suffixes for part in parts]
+
+
 def columns(played: Played, settings: Any, prefix: str) -> dict[str, np.ndarray]:
-    """The new columns by name; ``covered`` is 1, 0 or -1 here, and two-sided radii are two columns."""
-    made: dict[str, np.ndarray] = {}
-    n = len(settings.alphas)
-    for i, end in enumerate(settings.suffixes):
-        c, name = settings.columns[i], f"{prefix}radius{end}"
-        made |= {f"{prefix}lower{end}": played.lower[:, i], f"{prefix}upper{end}": played.upper[:, i]}
-        if settings.score.sides == 1:
-            made[name] = played.radii[:, c]
-        else:
-            made |= {f"{name}_below": played.radii[:, c], f"{name}_above": played.radii[:, n + c]}
-        made[f"{prefix}covered{end}"] = played.covered[:, i]
-    return made
+    """The new columns by name; ``covered`` is 1, 0 or -1 here."""
+    made: list[np.ndarray] = []
+    for i, c in enumerate(settings.columns):
+        radii = [played.radii[:, c + s * len(settings.alphas)] for s in range(settings.score.sides)]
+        made += [played.lower[:, i], played.upper[:, i], *radii, played.covered[:, i]]
+    return dict(zip([prefix + name for name in new_columns(settings)], made, strict=True))
 
 
 class Arrays:

@@ -160,7 +160,7 @@ class Panel:
             ends = np.empty((2, len(places), len(settings.alphas)))
             over_threads(
                 self,
-                lambda p: self._play(places[p], columns[p], radii[p], ends[:, p]),
+                lambda p, levels: self._play(levels, places[p], columns[p], radii[p], ends[:, p]),
                 slices(len(places)),
                 len(places),
             )
@@ -169,13 +169,15 @@ class Panel:
             self.seen[places] += 1
             return self._intervals(ids, radii, *ends)
 
-    def _play(self, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray) -> None:
+    def _play(
+        self, levels: Levels, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray
+    ) -> None:
         """One prediction for each place; fills in radii and ends."""
         settings = self.settings
         form = settings.outputs_of(columns)
         floors = settings.floors(form)
         if self.flat:
-            levels, own = copy.copy(settings.levels), np.empty((1, radii.shape[1]))
+            own = np.empty((1, radii.shape[1]))
             predict_streams(levels, self.states.data, places.data, floors.data, radii.data, own.data)
         else:
             for j, place in enumerate(places.tolist()):
@@ -228,7 +230,9 @@ class Panel:
         ]
         batch = Batch(places, known, known & ~self.warm[places], made)
         if self.flat:
-            over_threads(self, lambda piece: self._pass(ready_streams, batch, *piece), made, len(places))
+            over_threads(
+                self, lambda piece, levels: self._pass(ready_streams, levels, batch, *piece), made, len(places)
+            )
         return batch
 
     def _undone(self, batch: Batch) -> AbstractContextManager[None]:
@@ -237,7 +241,7 @@ class Panel:
 
     def _learn(self, batch: Batch) -> None:
         places, cold = batch.places, batch.cold
-        over_threads(self, lambda piece: self._learn_piece(batch, *piece), batch.pieces, len(places))
+        over_threads(self, lambda piece, levels: self._learn_piece(levels, batch, *piece), batch.pieces, len(places))
         self.waiting[places[batch.known]] = False
         if cold.any():
             below, above = (np.concatenate([piece[side] for piece in batch.pieces])[cold] for side in (1, 2))
@@ -245,17 +249,19 @@ class Panel:
             self.tail = Tail.joined([self.tail, new])
             warm_streams(self, places[cold])
 
-    def _pass(self, loop: Any, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any) -> None:
+    def _pass(
+        self, loop: Any, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any
+    ) -> None:
         """The labels of a piece through a loop, those of the warm-up left out."""
         lower = np.where(batch.cold[p], math.nan, below)
-        loop(copy.copy(self.settings.levels), self.states.data, batch.places[p].data, lower.data, above.data, *more)
+        loop(levels, self.states.data, batch.places[p].data, lower.data, above.data, *more)
 
-    def _learn_piece(self, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
+    def _learn_piece(self, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
         """One label for each place that is warm, and the counts of ``summary``."""
         settings, places = self.settings, batch.places[p]
         radii = self.radii[places]
         if self.flat:
-            self._pass(update_streams, batch, p, below, above, radii.data)
+            self._pass(update_streams, levels, batch, p, below, above, radii.data)
         else:
             for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
                 self.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
@@ -278,24 +284,29 @@ class Panel:
             y: labels, a row each; NaN or None never comes.
             delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
         """
-        rows = self.settings.score.rows(self.settings.score.outputs(outputs))
-        if len(ids) != rows:
-            raise InputError(f"must be one for each of the {rows} rows, got {len(ids)}", about="ids")
         with self._lock, self._index_kept():
-            places = self.index.places(ids, add=True)
-            streams, starts = stretches(places)
-            order = None
-            if len(np.unique(streams)) < len(streams):
-                order = np.argsort(places, kind="stable")
-                streams, starts = stretches(places[order])
-            played = self._replay(streams, starts, outputs, y, delay, order)
+            played = self._run_at(self.index.places(ids, add=True), outputs, y, delay)
             return self._intervals(ids, played.radii, played.lower, played.upper)
 
-    def _replay(self, places: np.ndarray, starts: np.ndarray, outputs: Any, y: Any, delay: Any, order: Any) -> Played:
+    def _run_at(self, places: np.ndarray, outputs: Any, y: Any, delay: Any) -> Played:
+        """The same for rows of streams at these places of the index; the lock is held."""
+        streams, starts = stretches(places)
+        order = None
+        if len(np.unique(streams)) < len(streams):
+            order = np.argsort(places, kind="stable")
+            streams, starts = stretches(places[order])
+        return self._run_sorted(streams, starts, outputs, y, delay, order)
+
+    def _run_sorted(
+        self, places: np.ndarray, starts: np.ndarray, outputs: Any, y: Any, delay: Any, order: Any
+    ) -> Played:
         """Rows that ``order`` brings into streams, one after the other (None: they are); in the order given again."""
         settings = self.settings
         form = settings.score.outputs(outputs)
-        labels, known = settings.labels(y, settings.score.rows(form))
+        count = settings.score.rows(form)
+        if starts[-1] != count:
+            raise InputError(f"must be one for each of the {count} rows, got {starts[-1]}", about="ids")
+        labels, known = settings.labels(y, count)
         if order is not None:
             form = tuple(c[order] for c in form) if isinstance(form, tuple) else form[order]
             labels, known = labels[order], known[order]
@@ -402,6 +413,8 @@ class Panel:
             vars(made).update(vars(self))
             vars(made).update({name: getattr(self, name).copy() for name in self.ARRAYS})
             made.index = copy.deepcopy(self.index)
+            made.settings = copy.copy(self.settings)
+            made.settings.levels = copy.copy(self.settings.levels)  # states are read into it
             made.objects = [copy.copy(levels) for levels in self.objects]
             made._lock = threading.RLock()
             return made
