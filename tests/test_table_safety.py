@@ -88,7 +88,7 @@ def test_types_of_parquet_are_the_widest_of_the_first_rows(tmp_path, monkeypatch
     monkeypatch.setattr(running, "LEAST", 2)
     monkeypatch.setattr(running, "A_SERIES", 1)
     monkeypatch.setattr(running, "QUICK", -1.0)
-    monkeypatch.setattr(arrow, "MOST", 8)
+    monkeypatch.setattr(parquet, "MOST", 8)
     notes = [None] * 4 + ["7"] * 4 + ["seven"] * 4
     lines = [f"{t},0,{note or ''}\n" for t, note in enumerate(notes)]
     play(written(tmp_path / "in.csv", "y,yhat,note\n" + "".join(lines)), str(tmp_path / "a.parquet"), MAGL)

@@ -116,7 +116,7 @@ def test_wrong_arguments_are_refused():
         (lambda: Tuned(adam([p]), discounts=()), ValueError, "at least one discount"),
         (lambda: Tuned(adam([p]), discounts=0.9), TypeError, r"such as \(0.9, 1.0\), got 0.9"),
         (lambda: Tuned(adam([p]), discounts=(0.9, -1.0)), ValueError, r"discounts\[1\] must be a finite number >= 0"),
-        (lambda: Tuned(adam([p]), rule="other"), ValueError, "rule must be one of 'magnitude', 'trac'"),
+        (lambda: Tuned(adam([p]), rule="other"), ValueError, "rule must be 'magnitude' or 'trac'"),
         (lambda: Tuned(adam([p]), epsilon=0.0), ValueError, "epsilon must be"),
         (lambda: Tuned(adam([p]), scope="layer"), ValueError, "scope must be one of 'global', 'group'"),
         (lambda: Tuned(adam([p]), nonfinite="ignore"), ValueError, "nonfinite must be one of 'raise', 'skip'"),
