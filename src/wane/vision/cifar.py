@@ -60,16 +60,14 @@ def _file(root: Path, layout: Layout, name: str) -> Path:
     for path in places:
         if path.is_file():
             return path
-    problem = f"there is no file {places[0]} or {places[2]}"
-    raise MissingFileError(problem, argument="root", cure="unpack the archive there")
+    raise MissingFileError(f"there is no file {places[0]} or {places[2]}", cure="unpack the archive there")
 
 
 def _joined(paths: list[Path], layout: Layout) -> Arrays:
     parts = [(_binary if path.suffix == ".bin" else _pickled)(path, layout) for path in paths]
     for path, (_, labels) in zip(paths, parts, strict=True):
         if not len(labels) or labels.min() < 0 or labels.max() >= layout.classes:
-            problem = f"labels must lie in [0, {layout.classes}), one an image, got {described(labels)}"
-            raise InputError(f"{path}: {problem}", argument="root")
+            raise InputError(f"{path}: labels must lie in [0, {layout.classes}), one an image, got {described(labels)}")
     planes = np.concatenate([images for images, _ in parts]).reshape(-1, 3, SIDE, SIDE)
     return Arrays(planes.transpose(0, 2, 3, 1), np.concatenate([labels for _, labels in parts]).tolist())
 
@@ -78,8 +76,7 @@ def _binary(path: Path, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     """Images, (n, 3072), and labels of a file of records: label and pixels."""
     data, record = np.fromfile(path, dtype=np.uint8), layout.header + PIXELS
     if len(data) % record:
-        problem = f"{path} has {len(data)} bytes, which are no records of {record}"
-        raise InputError(problem, argument="root", cure="download it again")
+        raise InputError(f"{path} has {len(data)} bytes, which are no records of {record}", cure="download it again")
     rows = data.reshape(-1, record)
     return rows[:, layout.header :], rows[:, layout.header - 1].astype(np.int64)
 
@@ -96,7 +93,7 @@ def _pickled(path: Path, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
             raise InputError(f"the shape of the data is {images.shape}, with {len(labels)} labels")
     except Exception as error:  # what is no pickle at all raises nearly anything
         said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"{path} is not a batch of CIFAR as it was published: {said}", argument="root") from error
+        raise InputError(f"{path} is not a batch of CIFAR as it was published: {said}") from error
     return images, labels.astype(np.int64)
 
 

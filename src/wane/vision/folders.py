@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from wane.checks import described
-from wane.errors import InputError
+from wane.errors import InputError, WaneError
 from wane.state.files import MissingFileError
 from wane.vision import cifar, tinyimagenet
 from wane.vision.images import Data
@@ -24,7 +24,11 @@ def read(name: str, root: Path) -> Data:
     if name not in READERS:
         cure = f"known are {', '.join(READERS)}"
         raise InputError(f"no data set is called {described(name)}", argument="name", cure=cure)
-    if not root.is_dir():
-        cure = "give the one that the archive was unpacked into"
-        raise MissingFileError(f"there is no folder {root}", argument="root", cure=cure)
-    return READERS[name](root)
+    try:
+        if not root.is_dir():
+            cure = "give the one that the archive was unpacked into"
+            raise MissingFileError(f"there is no folder {root}", cure=cure)
+        return READERS[name](root)
+    except WaneError as error:
+        error.argument = "root"
+        raise
