@@ -10,7 +10,7 @@ import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array, scalar, whole
 from wane.errors import InputError, InputTypeError
-from wane.scores.base import EVERYWHERE, Score, each, if_known, missing, one_each, present, single, table, unlimited
+from wane.scores.base import EVERYWHERE, Score, each, if_known, one_each, present, single, table, unlimited
 from wane.scores.sets import LabelSet
 
 BELOW = "must be below {}, the number of classes of its output, got {}"
@@ -97,9 +97,9 @@ class LabelScore(Score):
     def labels(self, values: Any, rounds: int) -> tuple[np.ndarray, np.ndarray]:
         """The indices (T,), 0 where unknown."""
         values = one_each(values, rounds)
-        known = np.array([not missing(y) for y in values], dtype=bool)
         found = each("y", values, if_known(self.named))
-        return np.array([0 if k is None else k for k in found], dtype=np.int64), known
+        known = np.array([k is not None for k in found], dtype=bool)
+        return np.array([k or 0 for k in found], dtype=np.int64), known
 
     def score(self, output: Any, y: Any, u: Any = None) -> Any:
         """The score of the label among those of all labels."""

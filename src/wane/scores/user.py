@@ -77,14 +77,13 @@ class UserScore(Score):
     def score(self, output: Any, y: Any, u: Any = None) -> Any:
         """What the user's function says; 0 for unknown labels among many, about which it is not asked."""
         if not isinstance(output, Rows):
-            return self.asked("score_function(output, y)", output, y)
+            return self.asked("score_function(output, y)", (output, y))
         pairs = list(zip(output, y, strict=True))
-        found = each("score_function(outputs, y)", pairs, lambda name, p: 0.0 if p[1] is None else self.asked(name, *p))
-        return np.array(found, dtype=float)
+        return np.array(each("score_function(outputs, y)", pairs, self.asked), dtype=float)
 
-    def asked(self, name: str, output: Any, y: Any) -> float:
-        """One score, checked."""
-        s = number(name, self.score_function(output, y))
+    def asked(self, name: str, pair: tuple[Any, Any]) -> float:
+        """The score of an output and its label, checked; 0 for an unknown label."""
+        s = 0.0 if pair[1] is None else number(name, self.score_function(*pair))
         if s < 0.0 and not self.signed:
             raise InputError(f"must be >= 0, got {s!r}", about=name, cure="signed scores need signed=True")
         return s
