@@ -69,7 +69,8 @@ def entry(name: str, streams: Iterable[Stream]) -> Entry:
     found = tuple(Experiment(s).scores if isinstance(s, LabelStream) else s.scores for s in long)
     for scores in found:
         if scores.min() < 0.0:
-            raise InputError(f"{name}: scores must be >= 0, got {scores.min()}", cure="take absolute errors")
+            problem = f"{name}: scores must be >= 0, got {scores.min()}"
+            raise InputError(problem, argument="scores", cure="take absolute errors")
     return Entry(name, found)
 
 
