@@ -16,11 +16,16 @@ __all__ = [
     "IdError",
     "InputError",
     "InputTypeError",
+    "JournalError",
     "MissingExtraError",
+    "MissingFileError",
+    "NonfiniteError",
     "NotFoundError",
     "SavedFileError",
     "SeriesError",
     "Setting",
+    "StepError",
+    "TooLargeError",
     "UnboundedError",
     "WaneError",
 ]
@@ -157,3 +162,23 @@ class IdError(WaneError, KeyError, ValueError):
 
 class SeriesError(InputError):
     """No series has this name, or there is no room for another."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file or a folder that is not there."""
+
+
+class JournalError(WaneError, RuntimeError):
+    """A journal that takes no calls: it is closed, or open elsewhere, or lacks a call."""
+
+
+class TooLargeError(WaneError, OverflowError):
+    """A number that has grown beyond what can be computed with."""
+
+
+class NonfiniteError(WaneError, FloatingPointError):
+    """Gradients or parameters that are not finite, with which no step can be taken."""
+
+
+class StepError(WaneError, RuntimeError):
+    """Parameters with which no step can be taken."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
-from wane.errors import InputError, InputTypeError, NotFoundError
+from wane.errors import InputError, InputTypeError, MissingExtraError, NotFoundError
 from wane.panel.batch import Played, stretches
 from wane.panel.groups import Groups
 from wane.panel.index import as_list
@@ -221,7 +221,8 @@ class Frame:
         try:
             import narwhals as nw
         except ImportError:
-            raise ImportError('frames need narwhals: pip install "wane[frames]", or give a dict of arrays') from None
+            cure = 'pip install "wane[frames]", or give a dict of arrays'
+            raise MissingExtraError("frames need narwhals", cure=cure) from None
         self.nw = nw
         try:
             self.frame = nw.from_native(frame, eager_only=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
+from wane.errors import MissingExtraError
 from wane.streams import corruption
 from wane.streams.corruption import Apply
 from wane.streams.pixels import Rngs, draws, hats, moved, side
@@ -88,5 +89,5 @@ def _pillow() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError('JPEG compression needs Pillow: pip install "wane[vision]"') from error
+        raise MissingExtraError("JPEG compression needs Pillow", cure='pip install "wane[vision]"') from error
     return Image

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, whole
+from wane.errors import InputError, InputTypeError
 from wane.streams import corruption
 from wane.streams.corruption import Kind, chosen
 from wane.streams.pixels import SMALLEST, checked_numbers, generator
@@ -113,9 +114,12 @@ def _images(images: Any) -> np.ndarray:
     try:
         x = np.asarray(images)
     except ValueError:
-        raise ValueError(f"images must have one size, got {described(images)}: corrupt each size by itself") from None
+        problem = f"must have one size, got {described(images)}"
+        raise InputError(problem, about="images", cure="corrupt each size by itself") from None
     if x.dtype != np.uint8:
-        raise TypeError(f"images must be bytes (uint8), got type {x.dtype}: if 1 is white, multiply by 255 and round")
+        cure = "if 1 is white, multiply by 255 and round"
+        raise InputTypeError(f"must be bytes (uint8), got type {x.dtype}", about="images", cure=cure)
     if x.ndim not in (3, 4) or min(x.shape[1:3]) < SMALLEST or x.shape[3:] not in ((), (3,)):
-        raise ValueError(f"images must be (n, h, w) or (n, h, w, 3), h and w at least {SMALLEST}, got shape {x.shape}")
+        problem = f"must be (n, h, w) or (n, h, w, 3), h and w at least {SMALLEST}, got shape {x.shape}"
+        raise InputError(problem, about="images")
     return x
