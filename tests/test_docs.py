@@ -23,6 +23,8 @@ DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "wane"
 PAGES = sorted(DOCS.glob("*.md")) + [p for p in (ROOT / "README.md", ROOT / "CONTRIBUTING.md") if p.exists()]
 BLOCK = re.compile(r"^( *)```(?:python|pycon)\n(.*?)^\1```", flags=re.S | re.M)
+SHOWN = re.compile(r"^(?:.*\bprint\(.*\)  )?# (.*)$", flags=re.M)  # what a snippet prints, in a comment beside or below
+QUOTING = ("classification", "optax", "panels", "river", "sklearn", "streams", "torch")  # all such comments there do
 PAPER = (DOCS / "paper_to_code.md").read_text()
 
 
@@ -56,7 +58,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)
-def test_snippets_run(path, elsewhere):
+def test_snippets_run(path, elsewhere, capsys):
     if path.stem in ("streams", "forecasting", "classification"):
         for package in ("sklearn", "river", "statsmodels"):
             pytest.importorskip(package)
@@ -73,6 +75,10 @@ def test_snippets_run(path, elsewhere):
     if any("matplotlib" in code or ".plot(" in code for _, code in blocks(path)):
         pytest.importorskip("matplotlib").use("Agg")
     run(path)
+    if path.stem in QUOTING:
+        printed = " ".join(capsys.readouterr().out.split())
+        shown = [" ".join(m[1].split()) for _, code in blocks(path) for m in SHOWN.finditer(code)]
+        assert shown and not [line for line in shown if line not in printed]
 
 
 def test_snippets_are_found():
