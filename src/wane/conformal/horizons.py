@@ -120,7 +120,7 @@ class Horizons:
             for oc in serving:
                 oc._scored(target, y)  # an error here has changed nothing
             rates = {oc: oc._discount(discount) for oc in serving}
-            careful = not all(t.atomic() for oc in serving for t in oc.trackers)
+            careful = not all(t.atomic for oc in serving for t in oc.trackers)
             before = copy.deepcopy(self.steps) if careful else self.steps
             try:
                 alarms = [oc._learn(target, y, rates[oc]) if oc in rates else [] for oc in self.steps]
