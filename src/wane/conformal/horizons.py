@@ -127,7 +127,7 @@ class Horizons:
                 oc.settings.scored(m.output, y, m.u, m.radii) for oc, m in zip(serving, made, strict=True)
             ]
             rates = [oc._discount(discount) for oc in serving]
-            careful = not all(t.atomic() for oc in serving for t in oc.trackers)
+            careful = not all(t.atomic for oc in serving for t in oc.trackers)
             before = copy.deepcopy(self.steps) if careful else self.steps
             try:
                 told = dict(zip(map(id, serving), zip(rates, scores, strict=True), strict=True))

@@ -91,9 +91,7 @@ class Levels:
         self.own: Any = np.empty((1, len(trackers))).data
         self.cells: Any = Cells()
         self.alone = len(trackers) == 1
-        # One of ours learns all of a score or nothing; several, or one of a user's, may fail half-way.
-        ours = self.alone and type(trackers[0]).__module__.startswith("wane.")
-        self.fragile = not ours and not all(t.atomic() for t in trackers)
+        self.fragile = not all(t.atomic for t in trackers)
 
     def predict(self, floor: float) -> tuple[float, ...]:
         """The radii to play in the next round, a column each."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import positive
-from wane.domains import as_domain
+from wane.domains import Ball, Nonnegative, as_domain
 from wane.learners.base import VectorLearner
 from wane.learners.hint import Hint
 from wane.learners.starting_point import frozen, known_diameter, starting_point
@@ -59,6 +59,11 @@ class AdaGrad(VectorLearner):
         self.h = Hint()  # the unit of V: the discounted maximum of the norms
         self.trial = Hint()
         self.b = 0.0  # V / h^2, at least 1 once a gradient has come
+
+    @property
+    def atomic(self) -> Any:
+        """A projection of a user's may fail."""
+        return self.domain is None or type(self.domain) in (Ball, Nonnegative)
 
     def sound(self) -> bool:
         """V is a sum of squares, and x lies in the domain."""

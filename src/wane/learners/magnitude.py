@@ -48,6 +48,7 @@ class MagnitudeLearner(Learner):
 
     parameters = ("epsilon", "discount")
     memory = ("h", "a", "b", "x")
+    atomic = True
 
     def __init__(self, epsilon: float = 1.0, discount: float = 1.0) -> None:
         """Line 1: nothing seen."""

@@ -35,6 +35,7 @@ class OddMagnitudeLearner(Learner):
 
     parameters = ("epsilon", "discount")
     memory = ("h", "a", "b", "x")
+    atomic = True
 
     def __init__(self, epsilon: float = 1.0, discount: float = 1.0) -> None:
         """Nothing seen."""

@@ -40,6 +40,7 @@ class SimplifiedMagnitudeLearner(Learner):
 
     parameters = ("epsilon", "discount", "initial_variance")
     memory = ("h", "a", "b", "x")
+    atomic = True
 
     def __init__(self, epsilon: float = 1.0, discount: float = 0.999, initial_variance: float = 1.0) -> None:
         """Line 1: v > 0, s = 0."""

@@ -92,7 +92,7 @@ class Panel:
             method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters
         )
         self.threads = None if threads is None else whole("threads", threads, 1)
-        self.fragile = not all(tracker.atomic() for tracker in self.settings.levels.trackers)
+        self.fragile = not all(tracker.atomic for tracker in self.settings.levels.trackers)
         self.index = Index()
         self.flat = self.settings.levels.flat()
         self.fresh = np.zeros((1, self.flat))

@@ -19,6 +19,10 @@ class Stateful:
     added = ()  # type: tuple[str, ...]  # those that older files may lack
     memory = ()  # type: tuple[str, ...]  # numbers, arrays, and objects that are Stateful themselves
 
+    # True says that an update cannot fail, once its input was checked and ``_ready``, if there is one, has passed it.
+    # Whoever calls one that may fail (the default) keeps the state first, and puts it back after an error.
+    atomic = False  # type: Any
+
     def sound(self) -> bool:
         """Whether the memory is one that the rounds could have left; a state that fails this is refused."""
         return True

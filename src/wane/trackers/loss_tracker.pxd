@@ -10,7 +10,7 @@ cdef double TOLERATED, LONGEST
 cdef class LossTracker(Tracker):
     cdef readonly Learner learner
     cdef readonly Loss loss
-    cdef Hint scale
+    cdef Hint hint
     cdef readonly object auto_epsilon
     cdef public double waiting, total, late, sums, warned_of_reach, warned_of_bias
     cdef readonly double reach

@@ -25,6 +25,7 @@ class Trivial(Tracker):
 
     parameters = ("alpha", "domain", "on_missing")
     memory = ("rounds", "debt")
+    atomic = True
 
     def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error") -> None:
         """No miss due."""
@@ -45,7 +46,4 @@ class Trivial(Tracker):
         self.debt = due if due < 1.0 - SLACK else due - 1.0
 
 
-@register("trivial")
-def trivial(alpha: float, *, domain: str = "nonnegative", on_missing: str = "error") -> Tracker:
-    """Infinite or 0 in a fixed pattern: right coverage, useless radii."""
-    return Trivial(alpha, domain, on_missing)
+register("trivial", Trivial, "Infinite or 0 in a fixed pattern: right coverage, useless radii.")
