@@ -6,7 +6,8 @@ fields instead of the sentence, and may say it again in other words with ``said`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,7 @@ class WaneError(Exception):
         argument: the argument concerned, where it is not the subject.
         row: the row, or round, of the argument.
         cure: what to do, without a full stop: text, or parts of text and ``Setting`` between them.
+        where: the place in a file, such as "sales.csv, line 7", which then stands for the row.
 
     >>> error = InputError("must be finite, got nan", about="y", row=3, cure=("give ", Setting("warm_up")))
     >>> error.argument, error.row, error.cure
@@ -57,6 +59,7 @@ class WaneError(Exception):
         argument: str | None = None,
         row: int | None = None,
         cure: Cure | None = None,
+        where: str | None = None,
     ) -> None:
         """All but the problem may be left out."""
         super().__init__(problem)
@@ -64,6 +67,8 @@ class WaneError(Exception):
         self.about = about
         self.argument = argument if about is None else about
         self.row = row
+        self.where = where
+        self.option: Callable[[Setting], str] = str  # how the reader gives settings; the command line has its own way
         self.parts: tuple[str | Setting, ...] = () if cure is None else (cure,) if isinstance(cure, str) else cure
 
     @property
@@ -71,13 +76,15 @@ class WaneError(Exception):
         """What to do, in the words of Python; None where nothing can be said."""
         return "".join(map(str, self.parts)) or None
 
-    def said(self, where: str | None = None, option: Callable[[Setting], str] = str) -> str:
+    def said(self, where: str | None = None, option: Callable[[Setting], str] | None = None) -> str:
         """The whole message in other words.
 
         Args:
-            where: what to call the row, such as "sales.csv, line 7"; None names it as Python does.
-            option: how to write a setting that the cure names.
+            where: what to call the row, such as "sales.csv, line 7"; None is ``self.where``, or else its number.
+            option: how to write a setting that the cure names; None is ``self.option``.
         """
+        option = self.option if option is None else option
+        where = self.where if where is None else where
         if where is not None:
             subject = f"{where}: " + ("" if self.about is None else f"{self.about} ")
         elif self.about is not None:
@@ -96,6 +103,30 @@ class WaneError(Exception):
         return type(self), self.args, vars(self)
 
 
+@contextlib.contextmanager
+def located(where: Callable[[int | None], str]) -> Iterator[None]:
+    """Say of errors from within where in a file they arise; one that says so already is left as it is.
+
+    Args:
+        where: what to call a row of the file, by its number; None is a row that the error does not name.
+
+    >>> with located(lambda row: "sales.csv" if row is None else f"sales.csv, line {row + 2}"):
+    ...     raise InputError("must be finite, got nan", about="y", row=3)
+    Traceback (most recent call last):
+        ...
+    wane.errors.InputError: sales.csv, line 5: y must be finite, got nan
+    """
+    try:
+        yield
+    except WaneError as error:
+        if error.where is None:
+            error.where = where(error.row)
+        raise
+    except (TypeError, ValueError) as error:
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(str(error), where=where(None)) from error
+
+
 class InputError(WaneError, ValueError):
     """A value that cannot be used."""
 
@@ -108,6 +139,10 @@ class FileError(WaneError, OSError):
     """A file that cannot be read or written."""
 
     __str__ = WaneError.__str__
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file that is not there."""
 
 
 class MissingExtraError(WaneError, ImportError):

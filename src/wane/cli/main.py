@@ -1,4 +1,4 @@
-"""Where the command ``wane`` begins: errors in a line or two, and an exit code.
+"""Where the command ``wane`` begins: an error becomes one line and an exit code.
 
 0: done. 1: it could not be done, and the message says why. 2: the command was not understood. 130: interrupted.
 """
@@ -13,7 +13,7 @@ MISSING = 'wane: the command line needs typer and rich: pip install "wane[cli]"'
 
 
 class Interrupted(SystemExit):
-    """Ctrl-C, with what to say about it."""
+    """Ctrl-C, with what to tell the user."""
 
     def __init__(self, said: str) -> None:
         """Exit code 130."""
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def run() -> None:
-    """The commands, once what they need is there."""
+    """Run the command that was given, or say what must be installed first."""
     try:
         from wane.cli.app import app
     except ModuleNotFoundError as error:
