@@ -24,7 +24,8 @@ class Interrupted(SystemExit):
 def main() -> None:
     """Run the command line."""
     debug = "--debug" in sys.argv or bool(os.environ.get("WANE_DEBUG"))
-    sys.argv = [sys.argv[0], *(word for word in sys.argv[1:] if word != "--debug")]  # wherever it stands
+    while "--debug" in sys.argv:  # wherever it stands
+        sys.argv.remove("--debug")
     try:
         run()
     except SystemExit as leaving:

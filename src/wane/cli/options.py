@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import functools
 import inspect
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -104,39 +103,32 @@ def as_option(setting: Setting, own: Iterable[str], several: str | None = "--set
     return str(setting) if several is None else f"{several} {name}={text or 'VALUE'}"
 
 
-@contextlib.contextmanager
-def spoken(command: Callable[..., Any], several: str = "--set") -> Iterator[None]:
-    """Let errors from within name the options of a command instead of the settings of the library."""
-    try:
-        yield
-    except WaneError as error:
-        own = inspect.signature(command).parameters
-        named = several if several[2:].replace("-", "_") in own else None
-        if error.option is str:
-            error.option = lambda setting: as_option(setting, own, named)
-        raise
-
-
 def speaking(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose errors name its options: a decorator."""
+    """A command whose errors name its options instead of the settings of the library: a decorator."""
+    own = inspect.signature(command).parameters
+    several = "--set" if "set" in own else None
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
-        with spoken(command):
+        try:
             command(**given)
+        except WaneError as error:
+            if error.option is str:  # else it is spoken already
+                error.option = lambda setting: as_option(setting, own, several)
+            raise
 
     return called
 
 
-def assigned(option: str, words: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str, Any]:
+def assigned(option: str, words: Iterable[str], command: Callable[..., Any] | None = None) -> dict[str, Any]:
     """Words of the form NAME=VALUE as a dict; a value that is not JSON is text.
 
     Args:
         option: which gave the words.
         words: each NAME=VALUE.
-        elsewhere: names that are set by another option, and by which.
+        command: whose own options are not set in this way.
 
-    >>> assigned("--set", ["epsilon=auto", "discount=0.99", "warm-up=3"], {})
+    >>> assigned("--set", ["epsilon=auto", "discount=0.99", "warm-up=3"])
     {'epsilon': 'auto', 'discount': 0.99, 'warm_up': 3}
     """
     found: dict[str, Any] = {}
@@ -145,8 +137,9 @@ def assigned(option: str, words: Iterable[str], elsewhere: Mapping[str, str]) ->
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
             raise typer.BadParameter(f"{word!r} must be NAME=VALUE, as epsilon=0.5", param_hint=option)
-        if name in elsewhere:
-            raise typer.BadParameter(f"{name!r} is not set here, but by {elsewhere[name]}", param_hint=option)
+        if command is not None and name in inspect.signature(command).parameters:
+            instead = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"{name!r} is not set here, but by {instead}", param_hint=option)
         try:
             found[name] = json.loads(value)
         except ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import inspect
+import functools
 import json as plain_json
 import math
 import sys
@@ -102,10 +102,9 @@ def run(
 
     if json and out == STANDARD:
         raise typer.BadParameter("--json prints on standard output: give a file", param_hint="--out")
-    own = {name: f"--{name.replace('_', '-')}" for name in inspect.signature(run).parameters}
     options = runs.Options(
         y, tuple(yhat or ()), id, time, no_id, no_time, method, tuple(alpha or ()), score and score.value, delay,
-        warm_up, assigned("--set", set or (), own), duplicates.value, prefix, sort, skip,
+        warm_up, assigned("--set", set or (), run), duplicates.value, prefix, sort, skip,
     )  # fmt: skip
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
     page = None if report is None else str(report)
@@ -145,7 +144,7 @@ def cut_off(file: str, out: str, state: str | None, skip: int, rows: int) -> str
 
 def teller(quiet: bool) -> Any:
     """A function that prints sentences for the user on standard error, or nothing."""
-    return lambda text: None if quiet else typer.echo(text, err=True)
+    return (lambda text: None) if quiet else functools.partial(typer.echo, err=True)
 
 
 def write_report(path: Path, made: Any, file: str) -> bool:

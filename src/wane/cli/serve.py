@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import inspect
 import math
 import os
 import signal
@@ -15,8 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.options import assigned, method_of, speaking, spoken
-from wane.errors import FileError, Setting
+from wane.cli.options import as_option, assigned, method_of, speaking
+from wane.errors import FileError, Setting, WaneError
 
 
 class Policy(str, enum.Enum):
@@ -93,10 +92,15 @@ def serve_lines(
 
     warnings.showwarning = told
     levels = tuple(alpha or [0.1])
-    with spoken(serve_lines, "--score-set"):
-        scorer = scores.make(score, **assigned("--score-set", score_set or (), {}))
-    own = {name: f"--{name.replace('_', '-')}" for name in inspect.signature(serve_lines).parameters}
-    own |= {"tracker": "--method", "on_alarm": "nothing: the answer to a label has alarms"}
+    try:
+        scorer = scores.make(score, **assigned("--score-set", score_set or ()))
+    except WaneError as error:
+        error.option = lambda setting: as_option(setting, (), "--score-set")
+        raise
+    settings = assigned("--set", set or (), serve_lines)
+    for name, instead in (("tracker", "--method"), ("on_alarm", "nothing: the answer to a label has alarms")):
+        if name in settings:
+            raise typer.BadParameter(f"{name!r} is not set here, but by {instead}", param_hint="--set")
     fresh = ManySeries(
         method,
         scorer,
@@ -106,7 +110,7 @@ def serve_lines(
         on_unbounded=on_unbounded.value,
         max_pending=max_pending,
         max_series=max_series,
-        **assigned("--set", set or (), own),
+        **settings,
     )
     try:
         lines = opened(fresh, journal, load, sync, compact_every)

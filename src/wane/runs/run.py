@@ -16,8 +16,7 @@ import numpy as np
 
 from wane.errors import InputError, Setting
 from wane.panel import Panel
-from wane.runs.record import Record
-from wane.runs.session import Session, keeping, loaded
+from wane.runs.session import Record, Session, keeping, loaded
 from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, chunks, joined, keys, parsed
 from wane.tables.columns import Columns, chosen
 from wane.tables.files import kind_of, reading, refuse_same, refuse_unwritable, writing
@@ -137,17 +136,25 @@ def play(
     begun, stop = clock.perf_counter(), Stop()
     with stop.watching(), keeping(state) as keep, reading(path, kind_in) as reader:
         session = started(loaded(state), reader, path, kind_in, options, state, told)
-        before = session.rows
-        kept = Record(len(session.panel.design.alphas), record or report is not None)
+        before, design = session.rows, session.panel.design
+        kept = Record(len(design.alphas), record or report is not None)
+        names = [f"{options.prefix}{side}{end}" for end in design.suffixes for side in ("lower", "upper")]
+        if taken := [name for name in names if name in reader.names]:
+            raise InputError(
+                f"the table has the columns {', '.join(taken)} already",
+                argument="prefix",
+                cure=("give ", Setting("prefix"), ", such as wane_"),
+            )
         # Both files are complete before the output takes the place of the old one, and then the state.
         with writing(out, kind_out, reader) as writer:
-            run = Run(reader, writer, session, options, stop, progress, kept)
+            run = Run(reader, writer, session, options, names, stop, progress, kept)
             cut = run.sorted() if options.sort else run.straight()
             made = summed_up(session, before, clock.perf_counter() - begun, cut, kept)
             if report is not None:
                 write_report(made)
-            keep(session)
-    if session.strange:
+            if keep is not None:
+                keep(session)
+    if len(session.panel) > session.older > 0 and not session.met:
         told(
             f"warning: {state} knew none of the series of this table, which begin anew: is it the state of another one?"
         )
@@ -267,29 +274,16 @@ class Stop:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One table on its way from a reader through a session to a writer."""
+    """One table on its way from a reader through a session to a writer; ``names`` are those of the new columns."""
 
     reader: Reader
     writer: Writer
     session: Session
     options: Options
+    names: list[str]
     stop: Stop
     progress: Callable[[int, float | None], Any]
     kept: Record
-
-    def __post_init__(self) -> None:
-        """Raise an error if the table has columns with the names of the new ones already."""
-        if taken := [name for name in self.names() if name in self.reader.names]:
-            raise InputError(
-                f"the table has the columns {', '.join(taken)} already",
-                argument="prefix",
-                cure=("give ", Setting("prefix"), ", such as wane_"),
-            )
-
-    def names(self) -> list[str]:
-        """The new columns: the two ends of each level."""
-        ends = self.session.panel.design.suffixes
-        return [f"{self.options.prefix}{side}{end}" for end in ends for side in ("lower", "upper")]
 
     def straight(self) -> bool:
         """Play the table chunk by chunk; True if Ctrl-C has cut it short after a chunk."""
@@ -360,14 +354,14 @@ class Run:
         columns = self.session.columns
         known = {columns.y: rows.y, **dict(zip(columns.y_hat, rows.y_hat, strict=True))}
         ends = [end[:, i] for i in range(lower.shape[1]) for end in (lower, upper)]
-        self.writer.write(chunk, dict(zip(self.names(), ends, strict=True)), known)
+        self.writer.write(chunk, dict(zip(self.names, ends, strict=True)), known)
         self.kept.add(rows, places, lower, upper, self.session.panel.design.score)
 
     def _write_none(self) -> None:
         """Write a table without rows: its header, and the new columns."""
         columns = self.session.columns
         known = {name: np.zeros(0) for name in (columns.y, *columns.y_hat)}
-        self.writer.write(self.reader.nothing(), {name: np.zeros(0) for name in self.names()}, known)
+        self.writer.write(self.reader.nothing(), {name: np.zeros(0) for name in self.names}, known)
 
 
 def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record) -> Report:

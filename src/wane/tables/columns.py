@@ -40,7 +40,7 @@ class Columns:
     def said(self) -> str:
         """In words, such as ``y='actual', yhat='forecast'``."""
         pairs = [("y", self.y), *(("yhat", name) for name in self.y_hat), ("id", self.id), ("time", self.time)]
-        return ", ".join(f"{role}={name!r}" for role, name in pairs if name is not None)
+        return ", ".join([f"{role}={name!r}" for role, name in pairs if name is not None])
 
 
 def chosen(
@@ -73,8 +73,6 @@ def chosen(
             cure=("give ", Setting("y_hat"), " once"),
         )
     # What the user names goes before what can be guessed.
-    given = {"y": y, "id": None if no_id else id, "time": None if no_time else time}
-    refuse_unknown([name for name in (y, *y_hat, given["id"], given["time"]) if name is not None], names)
     found = Columns(
         y or guessed("y", names),
         tuple(y_hat) or (guessed("y_hat", names),),
@@ -82,6 +80,7 @@ def chosen(
         None if no_time else time or first("time", names),
     )
     used = [name for name in (found.y, *found.y_hat, found.id, found.time) if name is not None]
+    refuse_unknown(used, names)
     if len(set(used)) < len(used):
         raise InputError(f"each must be a column of its own, got {found.said()}")
     return found
@@ -109,8 +108,11 @@ def first(role: str, names: Sequence[str]) -> str | None:
     >>> first("id", ["ds", "Series", "unique_id"])
     'unique_id'
     """
-    by_small = {name.strip().lower(): name for name in reversed(names)}
-    return next((by_small[guess] for guess in GUESSES[role] if guess in by_small), None)
+    small = [name.strip().lower() for name in names]
+    for guess in GUESSES[role]:
+        if guess in small:
+            return names[small.index(guess)]
+    return None
 
 
 def guessed(role: str, names: Sequence[str]) -> str:

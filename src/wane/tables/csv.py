@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import datetime
+import functools
 import io
 import json
 import os
@@ -41,7 +42,8 @@ class CsvReader:
         head = [line.removeprefix(self.mark) for line in head]
         if not head or not head[0].strip():
             raise InputError(f"{name} is empty", argument="path", cure=HEADER)
-        self.delimiter = max(DELIMITERS, key=lambda mark: head[0].count(mark))
+        self.delimiter = max(DELIMITERS, key=head[0].count)
+        self._parser = functools.partial(csv.reader, delimiter=self.delimiter, strict=True)
         self.names = self._rows(head)[0]
         refuse_repeated(self.names, name)
         self.head, self.line = "".join(head), len(head)
@@ -66,9 +68,6 @@ class CsvReader:
                     raise InputError(str(error), cure=hint, where=self._bad(lines)) from None
                 if not self._add(lines):
                     raise InputError("a quote is opened here and never closed", where=self._bad(lines)) from None
-
-    def _parser(self, lines: list[str]) -> Any:
-        return csv.reader(lines, delimiter=self.delimiter, strict=True)
 
     def _add(self, lines: list[str]) -> bool:
         """Add the lines up to one that may close a quote; False if the file has ended."""
