@@ -180,6 +180,6 @@ def test_limits(score):
     for bad in (0.6, -1.1):
         with pytest.raises(ValueError, match=rf"{bad}.*limits \[-1.0, 0.5\]"):
             oc.update(p.id, bad)
-        with pytest.raises(ValueError, match=rf"y\[1\].*limits \[-1.0, 0.5\].*{bad}"):
+        with pytest.raises(ValueError, match=rf"y\[1\] = {bad}.*limits \[-1.0, 0.5\]"):
             oc.run(outputs[:2], [0.0, bad])
     assert plain(oc) == before

@@ -437,4 +437,4 @@ def test_columns_are_named_by_text_and_apart():
         run(data, y="y", y_hat=0)
     with pytest.raises(ValueError, match="columns of their own"):
         run(data, y="y", y_hat="y", id="y", time="y")
-    assert run({"y": np.zeros(5), "f": np.zeros(5)}, y="y", y_hat="f", coverage=0.8).panel.design.alpha == 0.2
+    assert run({"y": np.zeros(5), "f": np.zeros(5)}, y="y", y_hat="f", coverage=0.8).panel.settings.alpha == 0.2

@@ -273,7 +273,7 @@ def test_threads_and_pieces(name, threads, monkeypatch):
             with monkeypatch.context() as patch:
                 plain = Panel(name, threads=1, **given)
                 wanted = plain.run(ids, x, y, delay)
-                patch.setattr("wane.panel.replay.PIECE", 7)
+                patch.setattr("wane.panel.batch.PIECE", 7)
                 patch.setattr("wane.panel.panel.PIECE", 7)
                 panel = Panel(name, threads=threads, **given)
                 assert agree(panel.run(ids, x, y, delay), wanted)

@@ -41,6 +41,7 @@ class WaneError(Exception):
         row: the row, or round, of the argument.
         cure: what to do, without a full stop: text, or parts of text and ``Setting`` between them.
         where: the place in a file, such as "sales.csv, line 7", which then stands for the row.
+        unit: what the message calls a row of no argument in particular.
 
     >>> error = InputError("must be finite, got nan", about="y", row=3, cure=("give ", Setting("warm_up")))
     >>> error.argument, error.row, error.cure
@@ -60,13 +61,14 @@ class WaneError(Exception):
         row: int | None = None,
         cure: Cure | None = None,
         where: str | None = None,
+        unit: str = "row",
     ) -> None:
         """All but the problem may be left out."""
         super().__init__(problem)
         self.problem = problem
         self.about = about
         self.argument = argument if about is None else about
-        self.row = row
+        self.row, self.unit = row, unit
         self.where = where
         self.option: Callable[[Setting], str] = str  # how the reader gives settings; the command line has its own way
         self.parts: tuple[str | Setting, ...] = () if cure is None else (cure,) if isinstance(cure, str) else cure
@@ -90,7 +92,7 @@ class WaneError(Exception):
         elif self.about is not None:
             subject = self.about + (" " if self.row is None else f"[{self.row}] ")
         else:
-            subject = "" if self.row is None else f"row {self.row}: "
+            subject = "" if self.row is None else f"{self.unit} {self.row}: "
         cure = "".join(part if isinstance(part, str) else option(part) for part in self.parts)
         return subject + self.problem + (f": {cure}" if cure else "")
 

@@ -156,7 +156,7 @@ def write_report(path: Path, made: Any, file: str) -> bool:
     if not tracks:
         typer.echo("no row has an interval: there is nothing to report", err=True)
         return False
-    design = made.panel.design
+    design = made.panel.settings
     limits = dict(zip(("lower_limit", "upper_limit"), design.limits, strict=True))
     said = {"file": file, "score": made.score, "delay": made.delay, "warm_up": design.warm_up}
     said["set"] = {**design.hyperparameters, **{name: x for name, x in limits.items() if math.isfinite(x)}}

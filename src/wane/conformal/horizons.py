@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, whole
+from wane.conformal import batch
 from wane.conformal.online import OnlineConformal
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
-from wane.conformal.replay import replay
-from wane.errors import IdError
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key
 from wane.state.files import known
@@ -117,13 +116,16 @@ class Horizons:
         """Learn the label of a time: every prediction about it gets it; returns how many there were."""
         with self._lock:
             serving = self._about(target)
-            for oc in serving:
-                oc._scored(target, y)  # an error here has changed nothing
-            rates = {oc: oc._discount(discount) for oc in serving}
+            made = [oc._waiting.find(target) for oc in serving]
+            scores = [  # an error here has changed nothing
+                oc.settings.scored(m.output, y, m.u, m.radii) for oc, m in zip(serving, made, strict=True)
+            ]
+            rates = [oc._discount(discount) for oc in serving]
             careful = not all(t.atomic() for oc in serving for t in oc.trackers)
             before = copy.deepcopy(self.steps) if careful else self.steps
             try:
-                alarms = [oc._learn(target, y, rates[oc]) if oc in rates else [] for oc in self.steps]
+                told = dict(zip(map(id, serving), zip(rates, scores, strict=True), strict=True))
+                alarms = [oc._learn(target, y, *told[id(oc)]) if id(oc) in told else [] for oc in self.steps]
             except BaseException:
                 self.steps = before
                 raise
@@ -157,17 +159,19 @@ class Horizons:
                 tables, alarms = [], []
                 for h, oc in enumerate(self.steps, 1):
                     now = start if keys is None else keys[0] if keys else None
-                    known_now = not delay and now in oc._pending and bool(oc.score.labels(y[:1], len(y[:1]))[1].any())
+                    known_now = (
+                        not delay and now in oc._waiting.pending and bool(oc.score.labels(y[:1], len(y[:1]))[1].any())
+                    )
                     heard_now = oc._learn(now, y[0], math.nan) if known_now else []
                     about = start + np.arange(rows) * self.stride + h
                     wait = -(-(h + delay) // self.stride) - 1
                     due = [start + (i - wait) * self.stride + h for i in range(wait)]  # of rows before this call
-                    late = [(k if k in oc._pending else None, known_at(y, k - start)) for k in due]
+                    late = [(k if k in oc._waiting.pending else None, known_at(y, k - start)) for k in due]
                     ahead = (about - start).tolist()
                     ids = about.tolist() if keys is None else [keys[tau] for tau in ahead]
                     labels = [known_at(y, tau) for tau in ahead]
                     late = late if keys is None else []
-                    table, heard = replay(oc, outputs[:, h - 1], labels, wait, ids, None, late)
+                    table, heard = batch.run(oc, outputs[:, h - 1], labels, wait, ids, None, late)
                     tables.append(table)
                     alarms.append(heard_now + heard)
             except BaseException:
@@ -213,18 +217,22 @@ class Horizons:
 
     def _about(self, target: Hashable) -> list[OnlineConformal]:
         """The steps in which a prediction about this time waits; at least one, or an error."""
-        serving = [oc for oc in self.steps if target in oc._pending]
+        serving = [oc for oc in self.steps if target in oc._waiting.pending]
         if not serving:
-            over = [oc for oc in self.steps if target in oc._closed]
-            raise IdError((over or self.steps)[0]._unknown(target))
+            over = [oc for oc in self.steps if target in oc._waiting.closed]
+            raise (over or self.steps)[0]._waiting.unknown(target)
         return serving
 
     def explain(self, target: Hashable) -> dict[int, Explanation]:
         """What is known of the predictions about a time, by the number of steps ahead."""
         with self._lock:
-            made = {h: oc for h, oc in enumerate(self.steps, 1) if target in oc._pending or target in oc._closed}
+            made = {
+                h: oc
+                for h, oc in enumerate(self.steps, 1)
+                if target in oc._waiting.pending or target in oc._waiting.closed
+            }
             if not made:
-                raise IdError(self.steps[0]._unknown(target))
+                raise self.steps[0]._waiting.unknown(target)
             return {h: oc.explain(target) for h, oc in made.items()}
 
     def metrics(self) -> list[Metrics | dict[float, Metrics]]:

@@ -21,12 +21,20 @@ cdef class Level:
 @cython.final
 cdef class Levels:
     cdef readonly list trackers
-    cdef readonly tuple columns
     cdef readonly Py_ssize_t count
     cdef Level first, second
     cdef double[:, ::1] radii, own
     cdef readonly bint alone
     cdef bint fragile
+    @cython.locals(c=Py_ssize_t)
+    cpdef tuple predict(self, double floor)
+    @cython.locals(radius=double)
+    cpdef bint bounded(self, tuple radii)
+    @cython.locals(tracker=Tracker)
+    cpdef bint cold(self)
+    cpdef tuple own_radii(self)
+    @cython.locals(c=Py_ssize_t)
+    cpdef tuple update(self, double lower, double upper, tuple radii, double discount)
     @cython.locals(radius=double)
     cdef double _play_one(self, double floor) except? -1.0 nogil
     cdef int _learn_one(self, double score, double radius, double discount) except -1 nogil
@@ -38,10 +46,3 @@ cdef class Levels:
     cdef void _read(self, const double[:, ::1] rows, Py_ssize_t i) noexcept nogil
     cdef int _warm(self, double lower, double upper) except -1 nogil
     cdef int _learn(self, double lower, double upper, double[:, ::1] radii, Py_ssize_t t, double discount) except -1 nogil
-
-@cython.locals(t=Py_ssize_t, row=Py_ssize_t, older=Py_ssize_t)
-cpdef int play(
-    Levels levels, const double[::1] floors, const double[::1] lower, const double[::1] upper,
-    const Py_ssize_t[::1] arrivals, const double[::1] discounts, double[:, ::1] radii, double[:, ::1] own,
-    double[::1] played
-) except -1

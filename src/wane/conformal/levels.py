@@ -12,11 +12,6 @@ from typing import Any
 
 import numpy as np
 
-try:
-    import cython
-except ImportError:
-    from wane import _cython as cython
-
 from wane.state import data as plain_data
 from wane.trackers.base import Tracker
 
@@ -87,13 +82,11 @@ class Levels:
     """All trackers of one object: ``count`` levels of one side, or of a lower and an upper side.
 
     Scores and radii have columns: the levels from the narrowest to the widest; with two sides, the lower side's first.
-    ``columns[i]`` is the column of the i-th level as the user counts them.
     """
 
-    def __init__(self, trackers: list[Tracker], sides: int, columns: tuple[int, ...]) -> None:
+    def __init__(self, trackers: list[Tracker], sides: int) -> None:
         """Chain the trackers, one a column."""
         self.trackers = trackers
-        self.columns = columns
         self.count = len(trackers) // sides
         self.first = chain(trackers[: self.count])
         self.second = chain(trackers[self.count :]) if sides == 2 else None
@@ -106,26 +99,10 @@ class Levels:
 
     def predict(self, floor: float) -> tuple[float, ...]:
         """The radii to play in the next round, a column each."""
+        if self.alone:
+            return (self._play_one(floor),)
         self._play(floor, self.radii, 0, self.own, 0)
-        if len(self.trackers) == 1:
-            return (self.radii[0, 0],)
         return tuple([self.radii[0, c] for c in range(len(self.trackers))])
-
-    def each(self, radii: tuple[float, ...]) -> tuple[Any, ...]:
-        """The radius of each level, in the user's order: a number, or a pair."""
-        if len(radii) == 1:
-            return radii
-        if self.second is None:
-            return tuple([radii[c] for c in self.columns])
-        return tuple([(radii[c], radii[self.count + c]) for c in self.columns])
-
-    def covered(self, lower: float, upper: float, radii: tuple[float, ...]) -> tuple[bool, ...]:
-        """The paper's rule at each level, in the user's order: radius > score, on both sides."""
-        if len(radii) == 1:
-            return (lower < radii[0],)
-        if self.second is None:
-            return tuple([lower < radii[c] for c in self.columns])
-        return tuple([lower < radii[c] and upper < radii[self.count + c] for c in self.columns])
 
     def bounded(self, radii: tuple[float, ...]) -> bool:
         """Whether every radius is finite."""
@@ -143,18 +120,18 @@ class Levels:
 
     def __copy__(self) -> Levels:
         """With copies of the trackers."""
-        return Levels([copy.copy(tracker) for tracker in self.trackers], 1 if self.second is None else 2, self.columns)
+        return Levels([copy.copy(tracker) for tracker in self.trackers], 1 if self.second is None else 2)
 
     def own_radii(self) -> tuple[float, ...]:
         """What each tracker would play by itself."""
-        if len(self.trackers) == 1:
+        if self.alone:
             return (self.first.tracker._predict(),)
         return tuple([tracker.predict() for tracker in self.trackers])
 
-    def update(self, lower: float, upper: float, radii: tuple[float, ...], discount: float) -> tuple[Any, Any, Any]:
+    def update(self, lower: float, upper: float, radii: tuple[float, ...], discount: float) -> tuple[Any, Any]:
         """Learn one label: the score of each side (``upper`` is for the second), and the radii that were played.
 
-        Returns whether each level covered it, and what the trackers would play by themselves before and after it.
+        Returns what the trackers would play by themselves before and after it.
         """
         own = self.own_radii()
         for c in range(len(radii)):
@@ -168,7 +145,7 @@ class Levels:
                 for tracker, taken in zip(self.trackers, before, strict=True):
                     plain_data.put_back(tracker, taken)
             raise
-        return self.covered(lower, upper, radii), own, after
+        return own, after
 
     def warm_start(self, scores: list[Any]) -> None:
         """Learn scores of the past, an array for each side; all trackers or none."""
@@ -239,27 +216,3 @@ class Levels:
         self.first._learn(lower, radii, t, 0, discount)
         if self.second is not None:
             self.second._learn(upper, radii, t, self.count, discount)
-
-
-def arranged(alphas: tuple[float, ...], trackers: list[Tracker], sides: int) -> Levels:
-    """Trackers in the order of alpha (of the lower side, then of the upper side) as levels."""
-    n = len(alphas)
-    order = sorted(range(n), key=lambda i: -alphas[i])
-    columns = tuple(order.index(i) for i in range(n))
-    return Levels([trackers[s * n + i] for s in range(sides) for i in order], sides, columns)
-
-
-def play(levels, floors, lower, upper, arrivals, discounts, radii, own, played):
-    """Whole rounds: predict, then learn the label that arrives.
-
-    A row of the other arrays belongs to a prediction: first come older ones, whose radii are known, then the rounds to
-    play, one for each of ``floors``. ``arrivals[t]`` is the row of the label that arrives after round t, or -1.
-    """
-    with cython.nogil:
-        older = radii.shape[0] - floors.shape[0]
-        for t in range(floors.shape[0]):
-            played[0] = t
-            levels._play(floors[t], radii, older + t, own, older + t)
-            row = arrivals[t]
-            if row >= 0:
-                levels._learn(lower[row], upper[row], radii, row, discounts[row])

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any
 
-from wane.checks import EXTREME, described, discount_factor, whole
-from wane.conformal.levels import arranged
+from wane.checks import described, discount_factor, whole
 from wane.conformal.monitor import Monitor
-from wane.conformal.predictions import UNBOUNDED, Alarm, Explanation, Metrics, Prediction, Table, following, tell
-from wane.conformal.settings import bound_of, checked_band, crew, interval_limits, policy
-from wane.errors import IdError, UnboundedError
+from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
+from wane.conformal.settings import Settings, bound_of, checked_band, trackers_for
+from wane.conformal.waiting import Waiting
+from wane.covered import covers
+from wane.errors import InputTypeError
 from wane.scores import Score, as_score, uniforms
-from wane.scores.base import EVERYWHERE
 from wane.state.encoding import checked_key
 from wane.state.files import known
 from wane.trackers import Tracker
@@ -77,38 +76,36 @@ class OnlineConformal:
         **hyperparameters: Any,
     ) -> None:
         """No prediction waits."""
-        self.score = as_score(score)
-        self.alpha, trackers = crew(tracker, self.score, alpha, hyperparameters)
-        self.alphas = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
-        self.limits = interval_limits(self.score, lower_limit, upper_limit)
-        self.on_unbounded = policy(self.score, on_unbounded, self.limits)
-        self.max_pending = whole("max_pending", max_pending, 1)
-        self.history = whole("history", history, 0)
+        found = as_score(score)
+        alpha, trackers = trackers_for(tracker, found, alpha, hyperparameters)
+        self.settings = Settings(
+            found, alpha, lower_limit, upper_limit, on_unbounded, "give past data to warm_start", "in round"
+        )
+        self._waiting = Waiting(whole("max_pending", max_pending, 1), whole("history", history, 0))
         if on_alarm is not None and not callable(on_alarm):
-            raise TypeError(f"on_alarm must be a function of an Alarm, got {described(on_alarm)}")
+            raise InputTypeError(f"must be a function of an Alarm, got {described(on_alarm)}", about="on_alarm")
         self.on_alarm = on_alarm
         aging = [getattr(getattr(t, "learner", None), "discount", 1.0) for t in trackers]  # what the lemmas age by
         self.monitors = [Monitor(a, window, d, *checked_band(band)) for a, d in zip(self.alphas, aging, strict=False)]
-        self.predictions = 0  # made so far
-        self.expired = 0  # without a label
         self._alarmed: dict[tuple[float, str], int] = {}  # the label of the last alarm, by level and side
-        self.next_id = 0  # above every number that was an id
-        # Ordered: a plain dict slows down when its first entry is removed over and over.
-        self._pending: OrderedDict[Hashable, tuple[Any, ...]] = OrderedDict()  # id -> number, output, u, radii, widths
-        self._closed: OrderedDict[Hashable, tuple[Any, ...]] = OrderedDict()  # id -> the arguments of an Explanation
-        self._arrange(trackers)
-
-    def _arrange(self, trackers: list[Tracker]) -> None:
-        """The trackers as ``Levels``, from the narrowest to the widest."""
-        self._levels = arranged(self.alphas, trackers, self.score.sides)
-        self._finite_only = self.on_unbounded == "error" and not self.score.finite
+        self._levels = self.settings.arranged(trackers)
         self._lock = threading.RLock()
 
-    @property
-    def trackers(self) -> list[Tracker]:
-        """The trackers, in the order of alpha; with two sides, those of the lower side first."""
-        n, inside = len(self.alphas), self._levels.trackers
-        return [inside[s * n + c] for s in range(self.score.sides) for c in self._levels.columns]
+    # What was set, and what has happened so far.
+    score = property(lambda self: self.settings.score, doc="The score.")
+    alpha = property(lambda self: self.settings.alpha, doc="The share of labels that may be missed; or a tuple.")
+    alphas = property(lambda self: self.settings.alphas, doc="The levels, as a tuple.")
+    limits = property(lambda self: self.settings.limits, doc="The limits of the labels.")
+    on_unbounded = property(lambda self: self.settings.on_unbounded, doc="What to do about an infinite radius.")
+    max_pending = property(lambda self: self._waiting.most, doc="How many predictions may wait for their label.")
+    history = property(lambda self: self._waiting.history, doc="How many closed predictions are remembered.")
+    predictions = property(lambda self: self._waiting.made, doc="How many predictions were made.")
+    expired = property(lambda self: self._waiting.expired, doc="How many predictions expired without a label.")
+    next_id = property(lambda self: self._waiting.next_id, doc="A whole number above every one that was an id.")
+    trackers = property(
+        lambda self: self.settings.in_user_order(self._levels.trackers),
+        doc="The trackers, in the order of alpha; with two sides, those of the lower side first.",
+    )
 
     def predict(self, output: Any, id: Hashable | None = None) -> Prediction:
         """The set around a model output.
@@ -123,8 +120,8 @@ class OnlineConformal:
     def preview(self, output: Any) -> Prediction:
         """The set that ``predict`` would give now, without an id: nothing changes, and no label is waited for."""
         with self._lock:
-            *_, each, sets, _ = self._prepare(output, None)
-            return self._given(None, each, sets)
+            _, _, _, radii, sets, _ = self._prepare(output, None)
+            return Prediction(None, self.alpha, sets, self._by_level(radii), self._levels.cold())
 
     def update(self, id: Hashable, y: Any, discount: Any = None) -> None:
         """Learn the label of a prediction; once for each id.
@@ -162,18 +159,18 @@ class OnlineConformal:
             discounts: None, one number, one for each label of ``y``, or a function of the number of labels so far.
             late: labels of waiting predictions by id, at most ``delay``; the i-th is revealed after round i.
         """
-        from wane.conformal.replay import replay
+        from wane.conformal import batch
 
         if late is not None and not isinstance(late, dict):
-            raise TypeError(f"late must be a dict of labels by id, got {described(late)}")
+            raise InputTypeError(f"must be a dict of labels by id, got {described(late)}", about="late")
         with self._lock:
-            table, alarms = replay(self, outputs, y, delay, ids, discounts, list((late or {}).items()))
+            table, alarms = batch.run(self, outputs, y, delay, ids, discounts, list((late or {}).items()))
         tell(self.on_alarm, alarms)
         return table
 
     def warm_start(self, outputs: Any, y: Any) -> None:
         """Learn from the past, before the first prediction that counts: no ids, nothing in the metrics."""
-        from wane.conformal.replay import past_scores
+        from wane.conformal.batch import past_scores
 
         with self._lock:
             self._levels.warm_start(past_scores(self, outputs, y))
@@ -181,7 +178,7 @@ class OnlineConformal:
     def pending(self) -> list[Hashable]:
         """The ids that wait for a label, the oldest first."""
         with self._lock:
-            return list(self._pending)
+            return list(self._waiting.pending)
 
     def expire(self, id: Hashable | None = None, older_than: int | None = None) -> list[Hashable]:
         """Give up waiting for a label; returns the ids.
@@ -191,17 +188,22 @@ class OnlineConformal:
             older_than: all that were made more than this many predictions before the newest.
         """
         if (id is None) == (older_than is None):
-            raise TypeError("give the id of a prediction, or older_than: how many later predictions make one too old")
+            raise InputTypeError(
+                "give the id of a prediction, or older_than",
+                argument="id",
+                cure="older_than says how many later predictions make one too old",
+            )
         with self._lock:
+            waiting = self._waiting
             if id is not None:
                 id = checked_key(id)
-                self._waiting(id)
+                waiting.find(id)
                 gone = [id]
             else:
-                newest = self.predictions - 1 - whole("older_than", older_than, 0)
-                gone = [k for k, waiting in self._pending.items() if waiting[0] < newest]
+                newest = waiting.made - 1 - whole("older_than", older_than, 0)
+                gone = [k for k, made in waiting.pending.items() if made.number < newest]
             for k in gone:
-                self._close(k, "expired")
+                waiting.expire(k)
             return gone
 
     def metrics(self) -> Metrics | dict[float, Metrics]:
@@ -213,19 +215,18 @@ class OnlineConformal:
     def explain(self, id: Hashable) -> Explanation:
         """What is known of a prediction: its radius, its score, and what its label changed."""
         with self._lock:
-            if id in self._pending:
-                return Explanation(id, "waiting", self._by_level(self._pending[id][3]))
-            if id not in self._closed:
-                raise IdError(self._unknown(id))
-            status, radii, *rest = self._closed[id]
+            waiting, by_level = self._waiting, self._by_level
+            if id in waiting.pending:
+                return Explanation(id, "waiting", by_level(waiting.pending[id].radii))
+            if id not in waiting.closed:
+                raise waiting.unknown(id)
+            status, radii, *rest = waiting.closed[id]
             if not rest:
-                return Explanation(id, status, self._by_level(radii))
+                return Explanation(id, status, by_level(radii))
             said, covered, before, after, waited = rest
             score = said if self.score.sides == 2 else said[0]
-            inside = covered if isinstance(self.alpha, tuple) else covered[0]
-            return Explanation(
-                id, status, self._by_level(radii), score, inside, self._by_level(before), self._by_level(after), waited
-            )
+            inside = self.settings.by_level(covered)
+            return Explanation(id, status, by_level(radii), score, inside, by_level(before), by_level(after), waited)
 
     def state_dict(self) -> dict[str, Any]:
         """Plain JSON-able data, with the predictions that wait; ``wane.save`` writes it to a file."""
@@ -245,130 +246,81 @@ class OnlineConformal:
         """Copies and pickles share nothing that changes, and are of one moment."""
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k not in ("_levels", "_lock")}
-            inside |= {k: inside[k].copy() for k in ("_pending", "_closed", "_alarmed")}
+            inside |= {"_waiting": copy(self._waiting), "_alarmed": dict(self._alarmed)}
             return {"inside": inside | {"monitors": deepcopy(self.monitors)}, "trackers": deepcopy(self.trackers)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Arrange the trackers again."""
         vars(self).update(state["inside"])
-        self.limits = EVERYWHERE if self.limits == EVERYWHERE else self.limits  # compared by identity
-        self._arrange(state["trackers"])
+        self._levels = self.settings.arranged(state["trackers"])
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         """Its parts, and how many predictions wait."""
         return (
             f"OnlineConformal({self.trackers[0]!r}, score={self.score!r}, alpha={self.alpha!r}, "
-            f"{self.predictions} predictions, {len(self._pending)} waiting)"
+            f"{self.predictions} predictions, {len(self._waiting.pending)} waiting)"
         )
 
     # The pieces of a step; the lock is held.
 
     def _prepare(self, output: Any, id: Hashable | None) -> tuple[Any, ...]:
         """All that can fail of a prediction, and what ``_commit`` needs; nothing changes."""
-        score = self.score
+        settings, waiting = self.settings, self._waiting
+        score, limits = settings.score, settings.limits
         output = score.output(output)
-        if id is None:
-            id = self.next_id
-        elif id in self._pending:
-            raise IdError(f"a prediction with id {id!r} waits for its label: update or expire it first")
-        u = float(uniforms(score.seed, self.predictions, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
-        levels = self._levels
-        radii = levels.predict(score.floor(output, u))
-        if self._finite_only and not levels.bounded(radii):
-            raise UnboundedError(UNBOUNDED.format(radii=", ".join(map(str, radii))))
-        each = levels.each(radii)
-        if len(each) == 1:
-            made = score.set(output, each[0], u, self.limits)
-            return id, output, u, radii, each, (made,), (made.width,)
-        sets = tuple([score.set(output, radius, u, self.limits) for radius in each])
-        return id, output, u, radii, each, sets, tuple([made.width for made in sets])
+        id = waiting.next_id if id is None else waiting.free(id)
+        u = float(uniforms(score.seed, waiting.made, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
+        radii = self._levels.predict(score.floor(output, u))
+        if settings.finite_only and not self._levels.bounded(radii):
+            raise settings.unbounded(radii)
+        if len(radii) == 1:
+            made = score.set(output, radii[0], u, limits)
+            return id, output, u, radii, (made,), (made.width,)
+        sets = tuple([score.set(output, radius, u, limits) for radius in settings.each(radii)])
+        return id, output, u, radii, sets, tuple([made.width for made in sets])
 
     def _commit(self, prepared: tuple[Any, ...]) -> Prediction:
-        id, output, u, radii, each, sets, widths = prepared
-        if len(self._pending) >= self.max_pending:
-            self._close(next(iter(self._pending)), "expired")
-        self._pending[id] = (self.predictions, output, u, radii, widths)
-        self.predictions += 1
-        self.next_id = id + 1 if id == self.next_id else following(id, self.next_id)
-        return self._given(id, each, sets)
+        """Let a prediction wait for its label, and give it out."""
+        id, output, u, radii, sets, widths = prepared
+        self._waiting.add(id, output, u, radii, widths)
+        radius = radii[0] if self.settings.single else self._by_level(radii)
+        return Prediction(id, self.settings.alpha, sets, radius, self._levels.cold())
 
-    def _given(self, id: Hashable | None, each: tuple[Any, ...], sets: tuple[Any, ...]) -> Prediction:
-        radius = each if type(self.alpha) is tuple else each[0]
-        return Prediction(id, self.alpha, sets, radius, self._levels.cold())
+    def _learn(self, id: Hashable, y: Any, d: float, scores: tuple[float, float] | None = None) -> list[Alarm]:
+        """Everything of ``update`` but the calls of on_alarm.
 
-    def _scored(self, id: Hashable, y: Any) -> tuple[float, float]:
-        """The scores of a label, or the reason why it cannot be learned."""
-        found = self._pending.get(id) or self._waiting(id)
-        _, output, u, _, _ = found
-        score = self.score
-        label = score.label(y)
-        if self.limits is not EVERYWHERE and not self.limits[0] <= label <= self.limits[1]:
-            low, high = self.limits
-            raise ValueError(f"y = {y!r} is outside the limits [{low!r}, {high!r}]: correct it, or widen the limits")
-        s = score.score(output, label, u)
-        below, above = (s, 0.0) if score.sides == 1 else s
-        if not (-EXTREME <= below <= EXTREME and -EXTREME <= above <= EXTREME):
-            raise ValueError(f"the score must be a number within +-{EXTREME:g}, got {s!r}: measure in a larger unit")
-        if score.unsure:
-            score.compare(output, label, s, self._levels.each(found[3]))
-        if below < 0.0 and not score.signed:
-            raise ValueError(f"the score must be >= 0, got {s!r}: a score that may be negative needs signed=True")
-        return below, above
-
-    def _learn(self, id: Hashable, y: Any, d: float) -> list[Alarm]:
-        """Everything of ``update`` but the calls of on_alarm; ``d`` is NaN for the method's own discount."""
-        below, above = self._scored(id, y)
-        number, _, _, radii, widths = self._pending[id]
-        covered, before, after = self._levels.update(below, above, radii, d)
-        del self._pending[id]
+        Args:
+            id: of a prediction that waits.
+            y: its label.
+            d: the discount, NaN for the method's own.
+            scores: of the label, if they are known already.
+        """
+        settings, waiting = self.settings, self._waiting
+        made = waiting.find(id)
+        radii = made.radii
+        below, above = scores or settings.scored(made.output, y, made.u, radii)
+        before, after = self._levels.update(below, above, radii, d)
+        covered: tuple[bool, ...] = (covers(radii[0], below),)
+        said: tuple[float, ...] = (below,)
+        if not settings.single:
+            covered, said = settings.covered_each(below, above, radii), (below, above)[: settings.score.sides]
+        waiting.label(id, said, covered, before, after)
         alarms: list[Alarm] = []
         rate = None if d != d else d
         for i, monitor in enumerate(self.monitors):
-            if side := monitor.add(covered[i], widths[i], rate):
+            if side := monitor.add(covered[i], made.widths[i], rate):
                 alarms += self._alarm(monitor, monitor.rounds - 1, id, side, monitor.local_coverage)
-        said = (below,) if self.score.sides == 1 else (below, above)
-        waited = self.predictions - number - 1
-        self._remember(id, ("labelled", radii, said, covered, before, after, waited))
         return alarms
 
     def _by_level(self, radii: tuple[float, ...]) -> Any:
         """The radius, or a tuple with that of each level."""
-        each = self._levels.each(radii)
-        return each if isinstance(self.alpha, tuple) else each[0]
-
-    def _waiting(self, id: Hashable) -> tuple[Any, ...]:
-        if id not in self._pending:
-            raise IdError(self._unknown(id))
-        return self._pending[id]
-
-    def _unknown(self, id: Any) -> str:
-        if id in self._closed:
-            if self._closed[id][0] == "labelled":
-                return f"prediction {id!r} has had its label: each id is updated once"
-            return (
-                f"prediction {id!r} has expired: it was given up, or more than {self.max_pending} (max_pending) waited"
-            )
-        old = isinstance(id, int) and 0 <= id < self.next_id
-        over = f", or it was over long ago: history keeps {self.history}" if old else ""
-        return f"no prediction has the id {id!r}{over}: take it from predict(...).id, and check its type"
+        return self.settings.by_level(self.settings.each(radii))
 
     def _discount(self, discount: Any) -> float:
         if callable(discount):
             discount = discount(self.monitors[0].rounds)
         return math.nan if discount is None else discount_factor(discount)
-
-    def _close(self, id: Hashable, status: str) -> None:
-        """A prediction whose label will not be learned."""
-        radii = self._pending.pop(id)[3]
-        self.expired += 1
-        self._remember(id, (status, radii))
-
-    def _remember(self, id: Hashable, what: tuple[Any, ...]) -> None:
-        if id in self._closed:
-            del self._closed[id]  # to the end
-        self._closed[id] = what
-        if len(self._closed) > self.history:
-            self._closed.popitem(last=False)
 
     def _alarm(self, monitor: Monitor, round: int, id: Hashable, side: float, local: float) -> list[Alarm]:
         """An alarm, unless there was one on this side so recently that the windows overlap."""
@@ -385,4 +337,4 @@ class OnlineConformal:
         )
         seen = (m.alpha, m.rounds, m.coverage, m.window, m.local_coverage, m.worst_local_coverage, m.worst_round)
         wide = (m.width, m.local_width, m.unbounded, m.band, m.longest_misses, m.coverage_error)
-        return Metrics(*seen, *wide, bound, reason, len(self._pending), self.expired)
+        return Metrics(*seen, *wide, bound, reason, len(self._waiting.pending), self.expired)

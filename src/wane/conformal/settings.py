@@ -1,4 +1,9 @@
-"""The trackers and the settings of an `OnlineConformal`, made and checked from what its user gave."""
+"""What all predictions of an object share: the score, the levels, the limits, and what to do about an unbounded radius.
+
+``OnlineConformal`` and ``Panel`` (and with them ``Horizons``, ``ManySeries`` and tables) hold one ``Settings`` each. It
+checks what the user gave, and answers every question that depends on nothing else: which scores labels have, which
+intervals radii make, which of them covered (by the rules of ``wane.covered``).
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,189 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from wane.checks import described, scalar, share
+import numpy as np
+
+from wane.checks import EXTREME, described, scalar, share
+from wane.conformal.levels import Levels
+from wane.covered import covers
+from wane.errors import Cure, InputError, InputTypeError, Setting, UnboundedError
 from wane.scores import IntervalScore, OneSided, Score
 from wane.scores.base import EVERYWHERE
 from wane.trackers import Tracker, make
 
 POLICIES = ("error", "clip", "allow")
+OUTSIDE = "correct it, or widen the limits"
+LARGER = "measure in a larger unit"
+SIGNED = "a score that may be negative needs signed=True"
+TOO_FEW = "there are too few scores for a finite set, or so many misses that the method's level has left (0, 1)"
 
 
-def crew(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[str, Any]) -> tuple[Any, list[Tracker]]:
+class Settings:
+    """The settings of an object, checked.
+
+    Radii and scores come in columns: the levels from the narrowest set to the widest; with a score of two sides those
+    of the lower side first, then those of the upper side. ``columns[i]`` is the column of the i-th level as the user
+    counts them.
+
+    Args:
+        score: the name of a score, or one.
+        alpha: the share of labels that may be missed: a number, or a tuple of different ones.
+        lower_limit: labels are never below this.
+        upper_limit: labels are never above this.
+        on_unbounded: what to do about an infinite radius: "error", "clip" to the limits, or "allow" it.
+        past: how this object can learn from the past, which cures an unbounded radius.
+        unit: what the message about an unbounded radius calls a row.
+    """
+
+    def __init__(
+        self, score: Score, alpha: Any, lower_limit: float, upper_limit: float, on_unbounded: str, past: Cure, unit: str
+    ) -> None:
+        """Check everything that does not depend on the trackers."""
+        self.score = score
+        self.alpha = alpha
+        self.several = isinstance(alpha, tuple)
+        self.single = not self.several and score.sides == 1  # there is one radius, and it is said as a number
+        self.alphas: tuple[float, ...] = alpha if self.several else (alpha,)
+        self.limits = interval_limits(score, lower_limit, upper_limit)
+        self.on_unbounded = policy(score, on_unbounded, self.limits)
+        self.finite_only = on_unbounded == "error" and not score.finite
+        self.past, self.unit = (past,) if isinstance(past, str) else past, unit
+        order = sorted(range(len(self.alphas)), key=lambda i: -self.alphas[i])
+        self.columns = tuple(order.index(i) for i in range(len(order)))
+        short = tuple(f"_{a:g}" for a in self.alphas)
+        exact = short if len(set(short)) == len(short) else tuple(f"_{a!r}" for a in self.alphas)
+        self.suffixes = exact if isinstance(alpha, tuple) else ("",)  # of the names of columns, by level
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy: limits that limit nothing are recognised by identity."""
+        vars(self).update(state)
+        self.limits = EVERYWHERE if self.limits == EVERYWHERE else self.limits
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.alphas) * self.score.sides
+
+    def arranged(self, trackers: list[Tracker]) -> Levels:
+        """Trackers in the order of alpha (those of the lower side, then those of the upper side) as levels."""
+        n, sides = len(self.alphas), self.score.sides
+        narrowest_first = sorted(range(n), key=self.columns.__getitem__)
+        return Levels([trackers[s * n + i] for s in range(sides) for i in narrowest_first], sides)
+
+    def in_user_order(self, trackers: list[Tracker]) -> list[Tracker]:
+        """The trackers of levels, in the order of alpha again."""
+        n = len(self.alphas)
+        return [trackers[s * n + c] for s in range(self.score.sides) for c in self.columns]
+
+    # One round: tuples of numbers.
+
+    def each(self, radii: tuple[float, ...]) -> tuple[Any, ...]:
+        """The radius of each level, in the user's order: a number, or a pair for a score of two sides."""
+        if len(radii) == 1:
+            return radii
+        if self.score.sides == 1:
+            return tuple([radii[c] for c in self.columns])
+        return tuple([(radii[c], radii[len(self.alphas) + c]) for c in self.columns])
+
+    def by_level(self, values: tuple[Any, ...]) -> Any:
+        """What is said by level: a tuple if there are several levels, else its only entry."""
+        return values if self.several else values[0]
+
+    def covered_each(self, below: float, above: float, radii: tuple[float, ...]) -> tuple[bool, ...]:
+        """Whether each level covered, for learning, in the user's order."""
+        return tuple([self.covered(below, above, radii, i) for i in range(len(self.alphas))])
+
+    def scored(self, output: Any, y: Any, u: float | None, radii: tuple[float, ...]) -> tuple[float, float]:
+        """The scores of a label, the second for the upper side, or an error: then it cannot be learned."""
+        score = self.score
+        label = score.label(y)
+        if self.limits is not EVERYWHERE and not self.limits[0] <= label <= self.limits[1]:
+            raise InputError(f"= {y!r} is outside the limits {self._limits()}", about="y", cure=OUTSIDE)
+        s = score.score(output, label, u)
+        below, above = (s, 0.0) if score.sides == 1 else s
+        if not (-EXTREME <= below <= EXTREME and -EXTREME <= above <= EXTREME):
+            raise InputError(f"must be a number within +-{EXTREME:g}, got {s!r}", about="the score", cure=LARGER)
+        if score.unsure:
+            score.compare(output, label, s, self.each(radii))
+        if below < 0.0 and not score.signed:
+            raise InputError(f"must be >= 0, got {s!r}", about="the score", cure=SIGNED)
+        return below, above
+
+    # Many rounds: arrays with a row each.
+
+    def labels(self, y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Labels, checked, and whether each is known."""
+        labels, known = self.score.labels(y, rows)
+        if self.limits is not EVERYWHERE:
+            low, high = self.limits
+            outside = known & ~((labels >= low) & (labels <= high))
+            if outside.any():
+                t = int(np.argmax(outside))
+                said = f"= {labels[t]} is outside the limits {self._limits()}"
+                raise InputError(said, about="y", row=t, cure=OUTSIDE)
+        return labels, known
+
+    def scores(self, outputs: Any, labels: Any, known: np.ndarray, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of the two sides (of one side: twice the same), NaN where there is no label."""
+        made = self.score.score(outputs, labels, u)
+        sides = made if self.score.sides == 2 else (made,)
+        for side in sides:
+            if len(side) and not (side.max() <= EXTREME and side.min() >= -EXTREME):  # NaN comes here too
+                refuse_rows(known & ~(np.abs(side) <= EXTREME), side, f"a number within +-{EXTREME:g}", LARGER)
+            if not self.score.signed:
+                refuse_rows(known & (side < 0.0), side, ">= 0", SIGNED)
+        if not known.all():
+            sides = tuple(np.where(known, side, math.nan) for side in sides)
+        return sides[0], sides[-1]
+
+    def floors(self, outputs: Any, u: Any = None) -> np.ndarray:
+        """The smallest radius whose set is not empty, a row each."""
+        floors = np.asarray(self.score.floor(outputs, u), dtype=float)
+        return np.array(np.broadcast_to(floors, self.score.rows(outputs)))
+
+    def at(self, radii: np.ndarray, i: int) -> Any:
+        """The radii of the i-th level: an array, or one for each side."""
+        c = self.columns[i]
+        if self.score.sides == 1:
+            return np.ascontiguousarray(radii[:, c])
+        return np.ascontiguousarray(radii[:, c]), np.ascontiguousarray(radii[:, len(self.alphas) + c])
+
+    def covered(self, below: Any, above: Any, radii: Any, i: int) -> Any:
+        """Whether the i-th level covered, on both sides, for learning; False where there is no label or no radius.
+
+        ``radii`` holds columns: a tuple of numbers, or the transpose of an array with a row a round.
+        """
+        c = self.columns[i]
+        inside = covers(radii[c], below)
+        return inside if self.score.sides == 1 else inside & covers(radii[len(self.alphas) + c], above)
+
+    def refuse_unbounded(self, radii: np.ndarray, order: np.ndarray | None = None) -> None:
+        """An error about the first infinite radius, unless it is allowed; NaN is a row without a prediction.
+
+        Args:
+            radii: a row for each prediction.
+            order: row t of ``radii`` was row ``order[t]`` for the user.
+        """
+        if self.finite_only and (infinite := np.isinf(radii)).any():
+            bad = np.flatnonzero(infinite.any(axis=1))
+            rows = bad if order is None else order[bad]
+            first = int(np.argmin(rows))
+            raise self.unbounded(radii[bad[first]].tolist(), int(rows[first]))
+
+    def unbounded(self, radii: Sequence[float], row: int | None = None) -> UnboundedError:
+        """The error about an infinite radius."""
+        cure = (
+            *self.past, ", take another method (aci has ", Setting("clip", True), "), or choose ",
+            Setting("on_unbounded", "clip"), " (to the limits) or ", Setting("on_unbounded", "allow"),
+        )  # fmt: skip
+        said = f"the radius is {', '.join(map(str, radii))}: {TOO_FEW}"
+        return UnboundedError(said, row=row, cure=cure, unit=self.unit)
+
+    def _limits(self) -> str:
+        return f"[{self.limits[0]!r}, {self.limits[1]!r}]"
+
+
+def trackers_for(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[str, Any]) -> tuple[Any, list[Tracker]]:
     """Alpha, or a tuple of several, and one tracker for each level (of the lower side, then of the upper side)."""
     if isinstance(tracker, str):
         if alpha is None and "coverage" in hyperparameters:
@@ -24,15 +203,22 @@ def crew(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[str, Any]
             several = isinstance(wanted, Sequence) or bool(getattr(wanted, "ndim", False))
             alpha = [round(1.0 - c, 12) for c in wanted] if several else round(1.0 - wanted, 12)
         if alpha is None:
-            raise TypeError("give alpha, the share of labels that may be missed: 0.1 covers 90 %; or coverage=0.9")
+            raise InputTypeError(
+                "give alpha, the share of labels that may be missed",
+                argument="alpha",
+                cure="0.1 covers 90 %; or coverage=0.9",
+            )
         levels = checked_levels(alpha)
         if score.signed:
             hyperparameters = {"domain": "real", **hyperparameters}
-        trackers = [make(tracker, a / score.sides, **hyperparameters) for a in each(levels, score.sides)]
+        trackers = [make(tracker, a / score.sides, **hyperparameters) for a in per_side(levels, score)]
     else:
         if hyperparameters:
             given = ", ".join(hyperparameters)
-            raise TypeError(f"{given}: hyperparameters go with the name of a method, not with a tracker made before")
+            raise InputTypeError(
+                f"{given}: hyperparameters go with the name of a method, not with a tracker made before",
+                argument=next(iter(hyperparameters)),
+            )
         if isinstance(tracker, Tracker):
             levels, trackers = from_pattern(tracker, score, alpha)
         else:
@@ -40,13 +226,15 @@ def crew(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[str, Any]
     for t in trackers:
         if t.signed != score.signed:
             wanted = "real" if score.signed else "nonnegative"
-            raise ValueError(f"the score {score!r} needs trackers with domain={wanted!r}, got {t!r}")
+            raise InputError(
+                f"the score {score!r} needs trackers with domain={wanted!r}, got {t!r}", argument="tracker"
+            )
     return levels, trackers
 
 
-def each(levels: Any, sides: int) -> list[float]:
+def per_side(levels: Any, score: Score) -> list[float]:
     """The levels as a list, once for each side."""
-    return list(levels if isinstance(levels, tuple) else (levels,)) * sides
+    return list(levels if isinstance(levels, tuple) else (levels,)) * score.sides
 
 
 def checked_levels(alpha: Any) -> Any:
@@ -55,7 +243,7 @@ def checked_levels(alpha: Any) -> Any:
         return share("alpha", alpha)
     levels = tuple(share("alpha", a) for a in alpha)
     if not levels or len(set(levels)) < len(levels):
-        raise ValueError(f"alpha must be one level or several different ones, got {described(alpha)}")
+        raise InputError(f"must be one level or several different ones, got {described(alpha)}", about="alpha")
     return levels
 
 
@@ -64,12 +252,16 @@ def from_pattern(tracker: Tracker, score: Score, alpha: Any) -> tuple[Any, list[
     levels = checked_levels(tracker.alpha if alpha is None else alpha)
     if not isinstance(levels, tuple) and score.sides == 1:
         if levels != tracker.alpha:
-            raise ValueError(f"the tracker has alpha {tracker.alpha!r}, given is {levels!r}: leave alpha out")
+            raise InputError(
+                f"the tracker has alpha {tracker.alpha!r}, given is {levels!r}",
+                argument="alpha",
+                cure="leave alpha out",
+            )
         return levels, [tracker]
     if tracker.rounds:
-        raise ValueError("a tracker that has learned cannot be the pattern for several: make a new one")
+        raise learned_pattern("several")
     trackers = []
-    for a in each(levels, score.sides):
+    for a in per_side(levels, score):
         trackers.append(copy.copy(tracker))
         trackers[-1].alpha = a / score.sides
     return levels, trackers
@@ -80,20 +272,24 @@ def from_sequence(trackers: Any, score: Score, alpha: Any) -> tuple[Any, list[Tr
     trackers = list(trackers) if isinstance(trackers, Sequence) else [trackers]
     for t in trackers:
         if not isinstance(t, Tracker):
-            raise TypeError(f"tracker must be the name of a method, a Tracker or several, got {described(t)}")
+            raise InputTypeError(
+                f"must be the name of a method, a Tracker or several, got {described(t)}", about="tracker"
+            )
     if len(set(map(id, trackers))) < len(trackers):
-        raise ValueError("each level needs a tracker of its own, got the same one twice")
+        raise InputError("each level needs a tracker of its own, got the same one twice", argument="tracker")
     n = len(trackers) // score.sides
     if not n:
-        raise ValueError(f"{score!r} needs at least {score.sides} trackers, got {len(trackers)}")
+        raise InputError(f"{score!r} needs at least {score.sides} trackers, got {len(trackers)}", argument="tracker")
     levels = tuple(t.alpha * score.sides for t in trackers[:n]) if alpha is None else alpha
     levels = checked_levels(levels)
-    wanted = each(levels, score.sides)
+    wanted = per_side(levels, score)
     if len(wanted) != len(trackers):
-        raise ValueError(f"the levels {levels} of {score!r} need {len(wanted)} trackers, got {len(trackers)}")
+        said = f"the levels {levels} of {score!r} need {len(wanted)} trackers, got {len(trackers)}"
+        raise InputError(said, argument="tracker")
     for t, a in zip(trackers, wanted, strict=True):
         if not math.isclose(t.alpha * score.sides, a, rel_tol=1e-9):
-            raise ValueError(f"the tracker of level {a!r} must have alpha {a / score.sides!r}, got {t.alpha!r}")
+            said = f"the tracker of level {a!r} must have alpha {a / score.sides!r}, got {t.alpha!r}"
+            raise InputError(said, argument="tracker")
     return levels, trackers
 
 
@@ -101,9 +297,9 @@ def interval_limits(score: Score, lower: Any, upper: Any) -> tuple[float, float]
     """The limits of the labels."""
     low, high = scalar("lower_limit", lower), scalar("upper_limit", upper)
     if not low < high:
-        raise ValueError(f"lower_limit must be below upper_limit, got {lower!r} and {upper!r}")
+        raise InputError(f"must be below upper_limit, got {lower!r} and {upper!r}", about="lower_limit")
     if (low > -math.inf or high < math.inf) and not isinstance(score, IntervalScore):
-        raise ValueError(f"limits are for intervals, not for the sets of {score!r}")
+        raise InputError(f"limits are for intervals, not for the sets of {score!r}", argument="lower_limit")
     return EVERYWHERE if (low, high) == EVERYWHERE else (low, high)
 
 
@@ -114,19 +310,23 @@ def checked_band(band: Any) -> tuple[Any, Any]:
     try:
         low, high = band
     except (TypeError, ValueError):
-        raise TypeError(f"band must be a pair, the lowest and the highest coverage, got {described(band)}") from None
+        raise InputTypeError(
+            f"must be a pair, the lowest and the highest coverage, got {described(band)}", about="band"
+        ) from None
     return low, high
 
 
 def policy(score: Score, on_unbounded: str, limits: tuple[float, float]) -> str:
     """What to do about an infinite radius."""
     if on_unbounded not in POLICIES:
-        raise ValueError(f"on_unbounded must be one of {', '.join(POLICIES)}, got {described(on_unbounded)}")
+        raise InputError(f"must be one of {', '.join(POLICIES)}, got {described(on_unbounded)}", about="on_unbounded")
     if on_unbounded == "clip" and not score.finite:
         needed = [limits[1 if score.side == "upper" else 0]] if isinstance(score, OneSided) else list(limits)
         if not isinstance(score, IntervalScore) or not all(map(math.isfinite, needed)):
-            raise ValueError(
-                f"on_unbounded='clip' needs an interval and finite lower_limit and upper_limit, got {limits}"
+            raise InputError(
+                f"needs an interval and finite lower_limit and upper_limit, got {limits}",
+                about="on_unbounded='clip'",
+                cure=("give ", Setting("lower_limit"), " and ", Setting("upper_limit")),
             )
     return on_unbounded
 
@@ -139,3 +339,17 @@ def bound_of(tracker: Any) -> tuple[float | None, str | None]:
         return tracker.coverage_bound(), None
     except (TypeError, ValueError) as error:
         return None, str(error)
+
+
+def learned_pattern(what: str) -> InputError:
+    """The error about a tracker that was to be copied, and has learned already."""
+    return InputError(
+        f"a tracker that has learned cannot be the pattern for {what}", argument="tracker", cure="make a new one"
+    )
+
+
+def refuse_rows(bad: np.ndarray, values: np.ndarray, wanted: str, cure: str) -> None:
+    """An error about the first score that cannot be learned, if there is one."""
+    if bad.any():
+        t = int(np.argmax(bad))
+        raise InputError(f"must be {wanted}, got {values[t]}", about="score", row=t, cure=cure)

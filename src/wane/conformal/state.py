@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from wane.checks import described, whole
+from wane.conformal.waiting import Made
 from wane.state import data as plain_data
 from wane.state.encoding import decode_key, decode_value, encode_key, encode_value
 from wane.state.stateful import Stateful
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from wane.conformal.online import OnlineConformal
 
 PARAMETERS = ("on_unbounded", "max_pending", "history")
-MEMORY = ("predictions", "expired", "next_id")
+MEMORY = {"predictions": "made", "expired": "expired", "next_id": "next_id"}  # names in a file, and in ``Waiting``
 
 
 def state_dict(oc: OnlineConformal) -> dict[str, Any]:
@@ -34,14 +35,21 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
             **settings,
         },
         "memory": {
-            **{k: getattr(oc, k) for k in MEMORY},
+            **{k: getattr(oc._waiting, name) for k, name in MEMORY.items()},
             "alarmed": [[*key, round] for key, round in sorted(oc._alarmed.items())],
             "monitors": [plain_data.memory(m) for m in oc.monitors],
             "pending": [
-                [encode_key(id), number, encode_value(output), u, encode(radii), encode(widths)]
-                for id, (number, output, u, radii, widths) in oc._pending.items()
+                [
+                    encode_key(id),
+                    made.number,
+                    encode_value(made.output),
+                    made.u,
+                    encode(made.radii),
+                    encode(made.widths),
+                ]
+                for id, made in oc._waiting.pending.items()
             ],
-            "closed": [[encode_key(id), *map(encode, what)] for id, what in oc._closed.items()],
+            "closed": [[encode_key(id), *map(encode, what)] for id, what in oc._waiting.closed.items()],
         },
     }
 
@@ -78,8 +86,9 @@ def part(state: Any, objects: dict[str, Any], used: set[str]) -> Any:
 def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, memory: Any) -> OnlineConformal:
     """The object, with its memory."""
     oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, **{k: decoded(v) for k, v in given.items()})
-    for k in MEMORY:
-        setattr(oc, k, whole(k, memory[k], 0))
+    waiting = oc._waiting
+    for k, name in MEMORY.items():
+        setattr(waiting, name, whole(k, memory[k], 0))
     oc._alarmed = {(float(alpha), str(side)): whole("round", at, 0) for alpha, side, at in memory["alarmed"]}
     for monitor, inside in zip(oc.monitors, memory["monitors"], strict=True):
         plain_data.restore(monitor, inside)
@@ -87,17 +96,12 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
             raise ValueError(f"no monitor could have the memory {described(inside)}")
     for id, number, output, u, radii, widths in memory["pending"]:
         radii, widths = numbers(radii, len(trackers)), numbers(widths, len(oc.alphas))
-        oc._pending[decode_key(id)] = (
-            whole("number", number, 0),
-            oc.score.output(decode_value(output)),
-            u,
-            radii,
-            widths,
-        )
+        output = oc.score.output(decode_value(output))
+        waiting.pending[decode_key(id)] = Made(whole("number", number, 0), output, u, radii, widths)
     for id, status, radii, *rest in memory["closed"]:
         more = [tuple(v) if isinstance(v, list) else v for v in map(decoded, rest)]
-        oc._closed[decode_key(id)] = (status, numbers(radii, len(trackers)), *more)
-    if len(oc._pending) > oc.max_pending or len(oc._closed) > oc.history:
+        waiting.closed[decode_key(id)] = (status, numbers(radii, len(trackers)), *more)
+    if len(waiting.pending) > waiting.most or len(waiting.closed) > waiting.history:
         raise ValueError("more predictions than may be")
     return oc
 

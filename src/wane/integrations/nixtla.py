@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, scalar, whole
+from wane.panel.batch import stretches
 from wane.panel.frames import Arrays, Frame
 from wane.panel.panel import Panel
-from wane.panel.replay import stretches
 
 __all__ = ["conformalize"]
 
@@ -168,7 +168,7 @@ class Plan:
 
     def run(self, panel: Panel, outputs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The ends of the intervals of each row, a column a level; places without a row have no label."""
-        n = len(panel.design.alphas)
+        n = len(panel.settings.alphas)
         laid, known = np.zeros(len(self.streams)), np.full(len(self.streams), np.nan)
         laid[self.places], known[self.places] = outputs, labels
         lower, upper = np.empty((2, len(self.streams), n))

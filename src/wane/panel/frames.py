@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
+from wane.panel.batch import Played, stretches
 from wane.panel.groups import Groups
 from wane.panel.index import as_list
 from wane.panel.panel import Panel
-from wane.panel.replay import Played, stretches
 from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
 from wane.state.encoding import checked_key
 
@@ -92,9 +92,9 @@ def run(
         raise TypeError("a panel given has its settings; give no others, and by= only with one that was made with it")
     else:
         made = panel
-    design = made.design if isinstance(made, Panel) else made.parent.design
+    shared = made.settings if isinstance(made, Panel) else made.parent.settings
     if taken := sorted(
-        set(columns(Played.empty(0, made if isinstance(made, Panel) else made.parent), design, prefix))
+        set(columns(Played.empty(0, made if isinstance(made, Panel) else made.parent), shared, prefix))
         & set(table.columns)
     ):
         raise ValueError(f"the frame has the columns {', '.join(taken)} already: choose another prefix")
@@ -125,17 +125,17 @@ def run(
     summary = made.summary()
     if id is None:
         summary.pop("id")
-    return Result(table.extended(columns(played, design, prefix)), table.like(summary, id, by), made)
+    return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), made)
 
 
-def columns(played: Played, design: Any, prefix: str) -> dict[str, np.ndarray]:
+def columns(played: Played, settings: Any, prefix: str) -> dict[str, np.ndarray]:
     """The new columns by name; ``covered`` is 1, 0 or -1 here, and two-sided radii are two columns."""
     made: dict[str, np.ndarray] = {}
-    n = len(design.alphas)
-    for i, end in enumerate(design.suffixes):
-        c, name = design.levels.columns[i], f"{prefix}radius{end}"
+    n = len(settings.alphas)
+    for i, end in enumerate(settings.suffixes):
+        c, name = settings.columns[i], f"{prefix}radius{end}"
         made |= {f"{prefix}lower{end}": played.lower[:, i], f"{prefix}upper{end}": played.upper[:, i]}
-        if design.score.sides == 1:
+        if settings.score.sides == 1:
             made[name] = played.radii[:, c]
         else:
             made |= {f"{name}_below": played.radii[:, c], f"{name}_above": played.radii[:, n + c]}

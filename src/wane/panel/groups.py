@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from wane.panel import batch
+from wane.panel.batch import Played, Rows, stretches
 from wane.panel.index import as_list
 from wane.panel.panel import Intervals, Panel
-from wane.panel.replay import Played, Rows, replay, stretches
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_key, encode_key
 from wane.state.files import known
@@ -105,17 +106,17 @@ class Groups:
         order: np.ndarray,
     ) -> Played:
         """Rows that ``order`` brings into streams; played in the order given. First the parents, then the groups."""
-        parent, children, design = self.parent, self.children, self.parent.design
-        columns = design.columns(outputs)
+        parent, children, settings = self.parent, self.children, self.parent.settings
+        columns = settings.columns_of(outputs)
         if len(columns) != len(order):
             raise ValueError(f"ids must be one for each of the {len(columns)} rows, got {len(order)}")
         columns = columns[order]
-        labels, known_ones = (array[order] for array in design.labels(y, len(columns)))
+        labels, known_ones = (array[order] for array in settings.labels(y, len(columns)))
         parent._make_room()
         began, lengths = parent.seen[places].copy(), np.diff(starts)
         ends = began + lengths
         pos = np.arange(len(labels)) + np.repeat(began - starts[:-1], lengths)
-        rows = Rows(places, starts, design.form(columns), labels, known_ones, None, ends)
+        rows = Rows(places, starts, settings.outputs_of(columns), labels, known_ones, None, ends)
 
         # The parents first: up to the row with which a group begins, then its trackers are copied, and so on.
         owner = np.repeat(np.arange(len(places)), lengths)
@@ -129,7 +130,7 @@ class Groups:
             at, end = int(starts[s]), int(starts[s + 1])
             for t in [*new[cuts[s] : cuts[s + 1]].tolist(), end]:
                 if t > at:
-                    replay(parent, rows.part(s, s + 1, at, t), delay)
+                    batch.run(parent, rows.part(s, s + 1, at, t), delay)
                     at = t
                 if t < end:
                     self._adopt(keys[t], int(places[s]))
@@ -137,11 +138,11 @@ class Groups:
         mine = children.index.places(keys, add=True)
         again = np.argsort(mine, kind="stable")
         streams, bounds = stretches(mine[again])
-        form = design.form(columns[again])
+        form = settings.outputs_of(columns[again])
         last = ends[owner[again]][bounds[:-1]] if len(again) else ends[:0]
         children._make_room()
         rows = Rows(streams, bounds, form, labels[again], known_ones[again], pos[again], last)
-        played = replay(children, rows, delay, order[again])
+        played = batch.run(children, rows, delay, order[again])
         back = np.empty(len(again), dtype=np.intp)
         back[order[again]] = np.arange(len(again))
         return played.at(back)

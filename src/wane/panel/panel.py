@@ -14,10 +14,11 @@ import numpy as np
 
 from wane.checks import whole
 from wane.conformal.levels import Levels
-from wane.panel.batch import predict_streams, ready_streams, update_streams
-from wane.panel.design import Design
+from wane.conformal.rounds import predict_streams, ready_streams, update_streams
+from wane.panel import batch
+from wane.panel.batch import PIECE, Played, Rows, Tail, kept, over_threads, stretches, warm_streams
 from wane.panel.index import Index
-from wane.panel.replay import PIECE, Played, Rows, Tail, kept, over_threads, replay, stretches, warm_streams
+from wane.panel.settings import PanelSettings
 from wane.panel.state import rebuild, state_dict
 from wane.state.files import known
 
@@ -85,31 +86,33 @@ class Panel:
         **hyperparameters: Any,
     ) -> None:
         """No stream."""
-        self.design = Design(method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters)
+        self.settings = PanelSettings(
+            method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters
+        )
         self.threads = None if threads is None else whole("threads", threads, 1)
-        self.fragile = not all(tracker.atomic() for tracker in self.design.levels.trackers)
+        self.fragile = not all(tracker.atomic() for tracker in self.settings.levels.trackers)
         self.index = Index()
-        self.flat = self.design.levels.flat()
+        self.flat = self.settings.levels.flat()
         self.fresh = np.zeros((1, self.flat))
         if self.flat:
-            self.design.levels.write(self.fresh, 0)
+            self.settings.levels.write(self.fresh, 0)
         self._lock = threading.RLock()
         self._allot(0)
 
     def _allot(self, room: int) -> None:
         """Empty arrays for so many streams."""
-        width, n = len(self.design.levels.trackers), len(self.design.alphas)
+        width, n = self.settings.width, len(self.settings.alphas)
         self.states = np.repeat(self.fresh, room, axis=0)
         self.objects: list[Levels] = []  # of methods whose state no fixed number of floats holds
         self.seen = np.zeros(room, dtype=np.int64)  # rows
-        self.warm = np.full(room, not self.design.warm_up)
-        self.outputs = np.zeros((room, self.design.parts))  # of the last prediction
+        self.warm = np.full(room, not self.settings.warm_up)
+        self.outputs = np.zeros((room, self.settings.parts))  # of the last prediction
         self.radii = np.full((room, width), math.nan)
         self.waiting = np.zeros(room, dtype=bool)  # for its label
-        self.labels = np.zeros(room, dtype=np.int32)
-        self.misses = np.zeros((room, n), dtype=np.int32)
+        self.labels = np.zeros(room, dtype=np.int64)
+        self.misses = np.zeros((room, n), dtype=np.int64)
         self.widths = np.zeros((room, n))  # added up, the finite ones
-        self.unbounded = np.zeros((room, n), dtype=np.int32)  # the others, counted
+        self.unbounded = np.zeros((room, n), dtype=np.int64)  # the others, counted
         self.tail = Tail.empty(width)
 
     ARRAYS = ("states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded")
@@ -126,7 +129,7 @@ class Panel:
                 getattr(self, name)[:room] = values
             self.objects, self.tail = objects, tail
         if not self.flat:
-            self.objects += [copy.copy(self.design.levels) for _ in range(need - len(self.objects))]
+            self.objects += [copy.copy(self.settings.levels) for _ in range(need - len(self.objects))]
 
     def __len__(self) -> int:
         """How many streams."""
@@ -143,34 +146,34 @@ class Panel:
             ids: of the streams, each once; new ones are added.
             outputs: what the score needs of the model, a row for each id.
         """
-        design = self.design
-        columns = design.columns(outputs)
+        settings = self.settings
+        columns = settings.columns_of(outputs)
         with self._lock, self._index_kept():
             places = self.index.places(ids, add=True)
             if len(places) != len(columns):
                 raise ValueError(f"outputs must be one for each of the {len(places)} ids, got {len(columns)}")
             self._refuse_repeated(places)
             self._make_room()
-            radii = np.empty((len(places), len(design.levels.trackers)))
-            ends = np.empty((2, len(places), len(design.alphas)))
+            radii = np.empty((len(places), settings.width))
+            ends = np.empty((2, len(places), len(settings.alphas)))
             over_threads(
                 self,
                 lambda p: self._play(places[p], columns[p], radii[p], ends[:, p]),
                 slices(len(places)),
                 len(places),
             )
-            design.refuse_unbounded(radii)
+            settings.refuse_unbounded(radii)
             self.outputs[places], self.radii[places], self.waiting[places] = columns, radii, True
             self.seen[places] += 1
             return self._intervals(ids, radii, *ends)
 
     def _play(self, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray) -> None:
         """One prediction for each place; fills in radii and ends."""
-        design = self.design
-        form = design.form(columns)
-        floors = design.floors(form)
+        settings = self.settings
+        form = settings.outputs_of(columns)
+        floors = settings.floors(form)
         if self.flat:
-            levels, own = copy.copy(design.levels), np.empty((1, radii.shape[1]))
+            levels, own = copy.copy(settings.levels), np.empty((1, radii.shape[1]))
             predict_streams(levels, self.states.data, places.data, floors.data, radii.data, own.data)
         else:
             for j, place in enumerate(places.tolist()):
@@ -178,20 +181,20 @@ class Panel:
         warm = self.warm[places]
         if not warm.all():
             radii[~warm] = math.nan
-        for i in range(len(design.alphas)):
-            ends[0, :, i], ends[1, :, i], _ = design.intervals(form, radii, i)
+        for i in range(len(settings.alphas)):
+            ends[0, :, i], ends[1, :, i], _ = settings.intervals(form, radii, i)
 
     def _intervals(self, ids: Any, radii: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Intervals:
         """Columns by level, or none where there is one level."""
-        design = self.design
-        if self.design.score.sides == 2:
-            n = len(design.alphas)
-            radii = np.stack([radii[:, [c, n + c]] for c in design.levels.columns], 1)
-        elif len(design.alphas) > 1:
-            radii = radii[:, list(design.levels.columns)]
-        if isinstance(design.alpha, tuple):
-            return Intervals(design.alpha, ids, lower, upper, radii)
-        return Intervals(design.alpha, ids, lower[:, 0], upper[:, 0], radii[:, 0])
+        settings = self.settings
+        if self.settings.score.sides == 2:
+            n = len(settings.alphas)
+            radii = np.stack([radii[:, [c, n + c]] for c in settings.columns], 1)
+        elif len(settings.alphas) > 1:
+            radii = radii[:, list(settings.columns)]
+        if isinstance(settings.alpha, tuple):
+            return Intervals(settings.alpha, ids, lower, upper, radii)
+        return Intervals(settings.alpha, ids, lower[:, 0], upper[:, 0], radii[:, 0])
 
     def update(self, ids: Any, y: Any) -> None:
         """Learn the labels of the last predictions of these streams; NaN or None is a label that has not come.
@@ -207,16 +210,18 @@ class Panel:
 
     def _checked(self, ids: Any, y: Any) -> Batch:
         """All that can be wrong with labels."""
-        design = self.design
+        settings = self.settings
         places = self.index.places(ids)
         self._refuse_repeated(places)
         waiting = self.waiting[places]
         if not waiting.all():
             id = self.ids()[places[np.argmin(waiting)]]
             raise ValueError(f"stream {id!r} has no prediction that waits for a label: call predict first")
-        labels, known = design.labels(y, len(places))
+        labels, known = settings.labels(y, len(places))
         pieces = slices(len(places))
-        made = [(p, *design.scores(design.form(self.outputs[places[p]]), labels[p], known[p])) for p in pieces]
+        made = [
+            (p, *settings.scores(settings.outputs_of(self.outputs[places[p]]), labels[p], known[p])) for p in pieces
+        ]
         batch = Batch(places, known, known & ~self.warm[places], made)
         if self.flat:
             over_threads(self, lambda piece: self._pass(ready_streams, batch, *piece), made, len(places))
@@ -239,11 +244,11 @@ class Panel:
     def _pass(self, loop: Any, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any) -> None:
         """The labels of a piece through a loop, those of the warm-up left out."""
         lower = np.where(batch.cold[p], math.nan, below)
-        loop(copy.copy(self.design.levels), self.states.data, batch.places[p].data, lower.data, above.data, *more)
+        loop(copy.copy(self.settings.levels), self.states.data, batch.places[p].data, lower.data, above.data, *more)
 
     def _learn_piece(self, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
         """One label for each place that is warm, and the counts of ``summary``."""
-        design, places = self.design, batch.places[p]
+        settings, places = self.settings, batch.places[p]
         radii = self.radii[places]
         if self.flat:
             self._pass(update_streams, batch, p, below, above, radii.data)
@@ -251,11 +256,11 @@ class Panel:
             for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
                 self.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
         judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])
-        form = design.form(self.outputs[places])
+        form = settings.outputs_of(self.outputs[places])
         self.labels[places] += judged
-        for i in range(len(design.alphas)):
-            wide = design.intervals(form, radii, i)[2]
-            self.misses[places, i] += judged & ~design.covered(below, above, radii, i)
+        for i in range(len(settings.alphas)):
+            wide = settings.intervals(form, radii, i)[2]
+            self.misses[places, i] += judged & ~settings.covered(below, above, radii.T, i)
             finite = np.isfinite(wide)
             self.widths[places, i] += np.where(judged & finite, wide, 0.0)
             self.unbounded[places, i] += judged & ~finite
@@ -269,7 +274,7 @@ class Panel:
             y: labels, a row each; NaN or None never comes.
             delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
         """
-        rows = self.design.score.rows(self.design.score.outputs(outputs))
+        rows = self.settings.score.rows(self.settings.score.outputs(outputs))
         if len(ids) != rows:
             raise ValueError(f"ids must be one for each of the {rows} rows, got {len(ids)}")
         with self._lock, self._index_kept():
@@ -284,15 +289,15 @@ class Panel:
 
     def _replay(self, places: np.ndarray, starts: np.ndarray, outputs: Any, y: Any, delay: Any, order: Any) -> Played:
         """Rows that ``order`` brings into streams, one after the other (None: they are); in the order given again."""
-        design = self.design
-        form = design.score.outputs(outputs)
-        labels, known = design.labels(y, design.score.rows(form))
+        settings = self.settings
+        form = settings.score.outputs(outputs)
+        labels, known = settings.labels(y, settings.score.rows(form))
         if order is not None:
             form = tuple(c[order] for c in form) if isinstance(form, tuple) else form[order]
             labels, known = labels[order], known[order]
         self._make_room()
         rows = Rows(places, starts, form, labels, known, None, self.seen[places] + np.diff(starts))
-        played = replay(self, rows, delay, order)
+        played = batch.run(self, rows, delay, order)
         if order is None:
             return played
         back = np.empty_like(order)
@@ -327,7 +332,7 @@ class Panel:
                 coverage = 1.0 - self.misses[:n] / labels[:, None]
                 width = self.widths[:n] / (labels[:, None] - self.unbounded[:n])
             made: dict[str, Any] = {"id": self.ids(), "rows": self.seen[:n].copy(), "labels": labels.copy()}
-            for i, end in enumerate(self.design.suffixes):
+            for i, end in enumerate(self.settings.suffixes):
                 made |= {f"coverage{end}": coverage[:, i], f"width{end}": width[:, i]}
             return made
 
@@ -343,7 +348,7 @@ class Panel:
             place = int(self.index.places([id])[0])
             if not self.flat:
                 return copy.copy(self.objects[place]).trackers
-            levels = copy.copy(self.design.levels)
+            levels = copy.copy(self.settings.levels)
             levels.read(self.states, place)
             return levels.trackers
 
@@ -382,7 +387,7 @@ class Panel:
 
     def __repr__(self) -> str:
         """The method and the number of streams."""
-        d = self.design
+        d = self.settings
         return f"Panel({d.method!r}, alpha={d.alpha!r}, score={d.score!r}: {len(self)} streams)"
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.conformal.levels import arranged
+from wane.conformal.levels import Levels
+from wane.errors import InputError
+from wane.panel.batch import Tail
 from wane.panel.index import Index
-from wane.panel.replay import Tail
 from wane.state import data as plain_data
 from wane.state.stateful import Stateful
 
@@ -38,7 +39,7 @@ def state_dict(panel: Panel) -> dict[str, Any]:
     n = len(panel.index)
     return {
         **plain_data.header(type(panel)),
-        "parameters": {**panel.design.state(), "threads": panel.threads},
+        "parameters": {**panel.settings.plain(), "threads": panel.threads},
         "memory": {
             "index": panel.index.state(),
             **{name: packed(getattr(panel, name)[:n]) for name in panel.ARRAYS},
@@ -54,7 +55,7 @@ def rebuild(cls: type[Panel], state: Any) -> Panel:
     try:
         return restored(cls, dict(state["parameters"]), state["memory"])
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"the state of a panel is damaged or incomplete: {error!r}") from error
+        raise InputError(f"the state of a panel is damaged or incomplete: {error!r}") from error
 
 
 def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
@@ -75,21 +76,25 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
     panel.index = Index.from_state(memory["index"])
     n = len(panel.index)
     panel._allot(n)
+    kept = memory["trackers"]
     for name in panel.ARRAYS:
-        array = unpacked(memory[name])
-        if array.shape != getattr(panel, name).shape or array.dtype != getattr(panel, name).dtype:
-            raise ValueError(f"{name} must have shape {getattr(panel, name).shape}, got {array.shape}")
-        setattr(panel, name, array)
-    design = panel.design
-    for parts in memory["trackers"]:
-        levels = design.levels
+        array, pattern = unpacked(memory[name]), getattr(panel, name)
+        if name == "states" and kept and panel.flat:  # written when this method was not kept in rows
+            continue
+        if array.shape != pattern.shape or not np.can_cast(array.dtype, pattern.dtype):
+            raise InputError(f"{name} must have shape {pattern.shape}, got {array.shape}")
+        setattr(panel, name, array.astype(pattern.dtype))  # counts had 32 bits once
+    if len(kept) != (n if kept or not panel.flat else 0):
+        raise InputError(f"{n} streams need as many sets of trackers, got {len(kept)}")
+    for i, parts in enumerate(kept):
         trackers = [plain_data.rebuild(plain_data.class_of(t, Stateful), t, {}) for t in parts]
-        made = arranged(design.alphas, trackers, design.score.sides)
-        if len(made.trackers) != len(levels.trackers):
-            raise ValueError(f"a stream needs {len(levels.trackers)} trackers, got {len(made.trackers)}")
-        panel.objects.append(type(levels)(trackers, design.score.sides, levels.columns))
-    if not panel.flat and len(panel.objects) != n:
-        raise ValueError(f"{n} streams need as many sets of trackers, got {len(panel.objects)}")
+        if len(trackers) != panel.settings.width:
+            raise InputError(f"a stream needs {panel.settings.width} trackers, got {len(trackers)}")
+        levels = Levels(trackers, panel.settings.score.sides)
+        if panel.flat:
+            levels.write(panel.states, i)
+        else:
+            panel.objects.append(levels)
     panel.tail = restored_tail([unpacked(memory["tail"][name]) for name in TAIL], panel.tail, n)
     return panel
 
@@ -100,8 +105,8 @@ def restored_tail(arrays: list[np.ndarray], like: Tail, streams: int) -> Tail:
     for name, array in zip(TAIL, arrays, strict=True):
         pattern = getattr(like, name)
         if array.shape != (rows, *pattern.shape[1:]) or array.dtype != pattern.dtype:
-            raise ValueError(f"{name} of the labels that wait must be {pattern.dtype}, {rows} rows, got {array.shape}")
+            raise InputError(f"{name} of the labels that wait must be {pattern.dtype}, {rows} rows, got {array.shape}")
     tail = Tail(*arrays)
     if rows and not 0 <= tail.place.min() <= tail.place.max() < streams:
-        raise ValueError(f"labels wait for streams beyond the {streams} that there are")
+        raise InputError(f"labels wait for streams beyond the {streams} that there are")
     return tail

@@ -35,7 +35,7 @@ def theory(made: Report, track: Any) -> tuple[Sequence[float | None] | None, flo
     up, if the score has two sides, or if a true value lies at the very end of an interval, which the methods count as
     missed.
     """
-    design = made.panel.design
+    design = made.panel.settings
     if made.resumed or design.warm_up or design.score.sides == 2:
         return None, 1.0
     y = track.y[:, None]
@@ -43,5 +43,5 @@ def theory(made: Report, track: Any) -> tuple[Sequence[float | None] | None, flo
         return None, 1.0
     trackers = made.panel.trackers(track.id)
     learner = getattr(trackers[0], "learner", None)
-    bounds = [bound_of(trackers[column])[0] for column in design.levels.columns]
+    bounds = [bound_of(trackers[column])[0] for column in design.columns]
     return bounds, float(getattr(learner, "discount", 1.0))

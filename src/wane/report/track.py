@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, real_array, share
+from wane.covered import contains
 from wane.errors import InputError, InputTypeError
 
 BY_ROUND = ("time", "y", "y_hat", "lower", "upper", "covered")
@@ -63,7 +64,7 @@ class Track:
         lower, upper = self._table("lower", self.lower, shape), self._table("upper", self.upper, shape)
         if np.isnan(lower).any() or np.isnan(upper).any():
             raise self._bad("lower and upper", "must be numbers in every round, got NaN", "drop these rounds")
-        inside = np.where(np.isnan(y)[:, None], np.nan, (lower <= y[:, None]) & (y[:, None] <= upper))
+        inside = np.where(np.isnan(y)[:, None], np.nan, contains(lower, upper, y[:, None]))
         covered = inside if self.covered is None else self._table("covered", self.covered, shape)
         if not (np.isnan(covered) == np.isnan(inside)).all() or not np.isin(covered[~np.isnan(covered)], (0, 1)).all():
             raise self._bad("covered", "must be 1 or 0 where there is an outcome and NaN elsewhere")

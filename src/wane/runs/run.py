@@ -136,7 +136,7 @@ def play(
     begun, stop = clock.perf_counter(), Stop()
     with stop.watching(), keeping(state) as keep, reading(path, kind_in) as reader:
         session = started(loaded(state), reader, path, kind_in, options, state, told)
-        before, design = session.rows, session.panel.design
+        before, design = session.rows, session.panel.settings
         kept = Record(len(design.alphas), record or report is not None)
         names = [f"{options.prefix}{side}{end}" for end in design.suffixes for side in ("lower", "upper")]
         if taken := [name for name in names if name in reader.names]:
@@ -181,7 +181,7 @@ def started(
         raise InputError("to sort the rows, a column of times is needed", argument="sort", cure=cure)
     if session is not None:
         refuse_other(session, columns, o, state)
-        design = session.panel.design
+        design = session.panel.settings
         told(
             f"going on from {state}: {design.method}, alpha {', '.join(f'{a:g}' for a in design.alphas)}, "
             f"{session.rows:,} rows of {len(session.panel):,} series so far"
@@ -198,12 +198,12 @@ def started(
 
 def score_name(panel: Panel) -> str:
     """The name of the score of a panel."""
-    return type(panel.design.score).__name__.lower()
+    return type(panel.settings.score).__name__.lower()
 
 
 def refuse_other(session: Session, columns: Columns, options: Options, state: str | None) -> None:
     """Raise an error if a state was made with other columns or settings than those that are given now."""
-    design = session.panel.design
+    design = session.panel.settings
     had = {**design.hyperparameters, "lower_limit": design.limits[0], "upper_limit": design.limits[1]}
     had |= {"on_unbounded": design.on_unbounded, "threads": session.panel.threads}
     pairs = [
@@ -355,7 +355,7 @@ class Run:
         known = {columns.y: rows.y, **dict(zip(columns.y_hat, rows.y_hat, strict=True))}
         ends = [end[:, i] for i in range(lower.shape[1]) for end in (lower, upper)]
         self.writer.write(chunk, dict(zip(self.names, ends, strict=True)), known)
-        self.kept.add(rows, places, lower, upper, self.session.panel.design.score)
+        self.kept.add(rows, places, lower, upper, self.session.panel.settings.score)
 
     def _write_none(self) -> None:
         """Write a table without rows: its header, and the new columns."""
@@ -366,7 +366,7 @@ class Run:
 
 def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record) -> Report:
     """The report on a session that had so many rows before."""
-    design, n = session.panel.design, len(session.panel)
+    design, n = session.panel.settings, len(session.panel)
     with np.errstate(invalid="ignore", divide="ignore"):
         coverage, width = kept.hits / np.float64(kept.labels), kept.widths / kept.finite
     return Report(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.covered import contains
 from wane.errors import FileError, InputError, SavedFileError, Setting, located
 from wane.panel import Panel
 from wane.panel.state import packed, unpacked
@@ -63,7 +64,7 @@ class Session:
             made = self.panel.run(rows.ids, rows.outputs, rows.y, self.delay)
         self.rows += len(places)
         self.met = self.met or bool((places < self.older).any())
-        shape = (len(places), len(self.panel.design.alphas))
+        shape = (len(places), len(self.panel.settings.alphas))
         return places, made.lower.reshape(shape), made.upper.reshape(shape)
 
     def _check_times(self, rows: Rows, times: np.ndarray, places: np.ndarray, duplicates: str) -> None:
@@ -155,7 +156,7 @@ class Track:
 class Record:
     """Counts of the rows of a run, and the rows themselves if they are to be kept.
 
-    A true value at the very end of an interval counts as inside.
+    Finished intervals are judged, so a true value at the very end of one is inside (``wane.covered``).
 
     Attributes:
         labels: how many rows have a true value and an interval.
@@ -176,7 +177,7 @@ class Record:
         """Count some rows with their intervals; ``places`` are those of their series in the panel."""
         y, width = rows.y[:, None], np.maximum(upper - lower, 0.0)
         self.labels += int(np.count_nonzero(~np.isnan(y + width[:, :1])))
-        self.hits += np.count_nonzero((lower <= y) & (y <= upper), axis=0)  # false for NaN
+        self.hits += np.count_nonzero(contains(lower, upper, y), axis=0)
         self.widths += np.where(np.isfinite(width), width, 0.0).sum(axis=0)
         self.finite += np.count_nonzero(np.isfinite(width), axis=0)
         self.infinite += np.count_nonzero(np.isinf(width), axis=0)

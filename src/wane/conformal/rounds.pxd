@@ -6,19 +6,22 @@ cdef double NAN
 @cython.locals(s=Py_ssize_t)
 cpdef int play_streams(
     Levels levels, double[:, ::1] states, const Py_ssize_t[::1] places, const Py_ssize_t[::1] starts,
-    Py_ssize_t[::1] news, const Py_ssize_t[::1] begins, Py_ssize_t first, Py_ssize_t last, const long long[::1] pos, const long long[::1] ends, long long lag, const double[::1] floors,
-    const double[::1] lower, const double[::1] upper, double[:, ::1] radii, double[:, ::1] own
+    Py_ssize_t[::1] news, const Py_ssize_t[::1] begins, Py_ssize_t first, Py_ssize_t last, const long long[::1] pos,
+    const long long[::1] ends, long long lag, const double[::1] floors, const double[::1] lower,
+    const double[::1] upper, const double[::1] discounts, double[:, ::1] radii, double[:, ::1] own, Py_ssize_t[::1] at
 ) except -1
 
-@cython.locals(t=Py_ssize_t, c=Py_ssize_t)
+@cython.locals(t=Py_ssize_t, c=Py_ssize_t, kept=bint)
 cpdef Py_ssize_t play_rows(
     Levels levels, Py_ssize_t first, Py_ssize_t last, Py_ssize_t learned, Py_ssize_t begin, const long long[::1] pos,
     long long end, long long lag, const double[::1] floors, const double[::1] lower, const double[::1] upper,
-    double[:, ::1] radii, double[:, ::1] own
+    const double[::1] discounts, double[:, ::1] radii, double[:, ::1] own, Py_ssize_t[::1] at
 ) except -1 nogil
 
+@cython.locals(discount=double)
 cdef int learn(
-    Levels levels, Py_ssize_t row, const double[::1] lower, const double[::1] upper, double[:, ::1] radii
+    Levels levels, Py_ssize_t row, const double[::1] lower, const double[::1] upper, const double[::1] discounts,
+    double[:, ::1] radii
 ) except -1 nogil
 
 @cython.locals(j=Py_ssize_t)
@@ -37,4 +40,10 @@ cpdef int ready_streams(
 cpdef int update_streams(
     Levels levels, double[:, ::1] states, const Py_ssize_t[::1] streams, const double[::1] lower,
     const double[::1] upper, double[:, ::1] radii
+) except -1
+
+@cython.locals(s=Py_ssize_t, t=Py_ssize_t, total=double)
+cpdef int add_in_order(
+    double[:, ::1] totals, Py_ssize_t column, const Py_ssize_t[::1] places, const Py_ssize_t[::1] starts,
+    const double[::1] values
 ) except -1

@@ -1,0 +1,21 @@
+cimport cython
+
+@cython.final
+cdef class Made:
+    cdef readonly object number, output, u
+    cdef readonly tuple radii, widths
+
+@cython.final
+cdef class Waiting:
+    cdef readonly Py_ssize_t most, history
+    cdef public object made, expired, next_id, pending, closed
+    cpdef free(self, id)
+    @cython.locals(made=Made)
+    cpdef add(self, id, output, u, tuple radii, tuple widths)
+    cpdef reserve(self, id)
+    cpdef Made find(self, id)
+    @cython.locals(made=Made)
+    cpdef label(self, id, said, covered, before, after)
+    @cython.locals(made=Made)
+    cpdef expire(self, id)
+    cpdef close(self, id, tuple what)
