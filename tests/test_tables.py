@@ -5,10 +5,12 @@ import datetime
 import io
 import json
 import os
+import re
 import signal
 import stat
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 import wane
 from wane.runs import Options, Session, play, series
 from wane.runs import run as running
-from wane.tables import Columns, chosen
+from wane.tables import GUESSES, Columns, chosen
 from wane.tables.csv import CsvReader
 from wane.tables.files import kind_of, reading
 from wane.tables.parquet import ParquetReader
@@ -471,3 +473,11 @@ def test_a_session_that_is_damaged_is_refused():
 
 def test_kinds_by_name():
     assert [kind_of(n) for n in ("a.tsv", "b.NDJSON", "c.pq", "-")] == [".csv", ".jsonl", ".parquet", ".csv"]
+
+
+def test_the_table_of_usual_names_is_the_one_that_is_used():
+    page = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text()
+    section = page.partition("## Which column is which")[2].partition("\n## ")[0]
+    rows = [re.findall(r"`(\w+)`", line.rpartition(" | ")[2]) for line in section.splitlines() if line.startswith("| ")]
+    assert [tuple(names) for names in rows[1:]] == list(GUESSES.values())
+    assert all(names == [] for names in rows[:1])

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from wane.checks import described, real_array, whole
+from wane.errors import InputError
 from wane.streams.pixels import (
     SMALLEST,
     Rngs,
@@ -172,7 +173,8 @@ def corrupt(images: Any, kind: str, severity: int, seed: int = 0, numbers: Any =
 def chosen(table: Mapping[str, Kind], kind: str, severity: int) -> tuple[Apply, float | None]:
     """What a kind out of a table does, and how strongly; the strength at severity 0 is None."""
     if not isinstance(kind, str) or kind not in table:
-        raise ValueError(f"no corruption is called {described(kind)}: known are {', '.join(table)}")
+        known = f"known are {', '.join(table)}"
+        raise InputError(f"no corruption is called {described(kind)}", argument="kind", cure=known)
     severity = whole("severity", severity, 0, SEVERITIES + 1)
     apply, strengths = table[kind]
     return apply, strengths[severity - 1] if severity else None
@@ -181,7 +183,8 @@ def chosen(table: Mapping[str, Kind], kind: str, severity: int) -> tuple[Apply, 
 def _images(images: Any) -> np.ndarray:
     x = real_array("images", images)
     if x.ndim != 3 or min(x.shape[1:]) < SMALLEST:
-        raise ValueError(f"images must have shape (n, h, w), h and w at least {SMALLEST}, got {x.shape}")
+        raise InputError(f"must have shape (n, h, w), h and w at least {SMALLEST}, got {x.shape}", about="images")
     if x.size and not (x.min() >= 0.0 and x.max() <= 1.0):  # false for NaN too
-        raise ValueError(f"images must lie in [0, 1], got {x.min()} to {x.max()}: divide by the value of white")
+        cure = "divide by the value of white"
+        raise InputError(f"must lie in [0, 1], got {x.min()} to {x.max()}", about="images", cure=cure)
     return x

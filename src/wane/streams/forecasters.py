@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import positive, real_array, whole
+from wane.errors import InputError
 
 LARGEST = 1e100  # of a value: sums of squares over a window then fit a float
 AT_ONCE = 1 << 21  # numbers in the windows that are solved together: 16 MB
@@ -105,10 +106,11 @@ def values(name: str, given: Any) -> np.ndarray:
     """Numbers, one a round, NaN where one is missing."""
     array = real_array(name, given)
     if array.ndim != 1:
-        raise ValueError(f"{name} must have shape (rounds,), got {array.shape}")
+        raise InputError(f"must have shape (rounds,), got {array.shape}", about=name)
     if (bad := ~np.isnan(array) & ~(np.abs(array) <= LARGEST)).any():
         t = int(np.argmax(bad))
-        raise ValueError(f"{name}[{t}] must lie within +-{LARGEST:g}, got {array[t]}: rescale, or NaN if it is missing")
+        problem = f"must lie within +-{LARGEST:g}, got {array[t]}"
+        raise InputError(problem, about=name, row=t, cure="rescale, or NaN if it is missing")
     return array
 
 

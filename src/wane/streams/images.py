@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from wane.checks import whole
+from wane.errors import MissingExtraError
 from wane.streams.corruption import SEVERITIES, corrupt, kinds
 from wane.streams.rounds import corrupted, drawn, rng
 from wane.streams.temperature import log_loss, temperature
@@ -168,7 +169,7 @@ def _scikit_learn() -> Any:
         from sklearn.linear_model import LogisticRegression
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ImportError as error:
-        raise ImportError('the digits need scikit-learn: pip install "wane[data]"') from error
+        raise MissingExtraError("the digits need scikit-learn", cure='pip install "wane[data]"') from error
     return types.SimpleNamespace(
         load_digits=load_digits, LogisticRegression=LogisticRegression, threadpool_limits=threadpool_limits
     )

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from wane.checks import described
+from wane.errors import InputError
 
 SMALLEST = 8  # pixels: what is smaller has nothing to blur
 SMOOTH = 0.15  # how far the bends of an elastic image and the wisps of fog reach
@@ -26,7 +27,8 @@ def checked_numbers(numbers: Any, n: int) -> np.ndarray:
     given = np.arange(n) if numbers is None else np.asarray(numbers)
     whole = given.shape == (n,) and given.dtype.kind in "iu"
     if not whole or (n and not (int(given.min()) >= 0 and int(given.max()) < 2**63)):
-        raise ValueError(f"numbers must be whole numbers in [0, 2^63), one an image ({n}), got {described(numbers)}")
+        problem = f"must be whole numbers in [0, 2^63), one an image ({n}), got {described(numbers)}"
+        raise InputError(problem, about="numbers")
     return given
 
 

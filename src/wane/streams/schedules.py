@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, real_array, whole
+from wane.errors import InputError
 
 WORST = 5  # the severities are 0, ..., 5
 STRETCH = 500  # rounds between two changes
@@ -62,15 +63,17 @@ def severities(schedule: Any = "sudden", rounds: int = 6050, warm_up: int = 1000
     """
     rounds, warm_up = whole("rounds", rounds, 0), whole("warm_up", warm_up, 0)
     if isinstance(schedule, str) and schedule not in SCHEDULES:
-        raise ValueError(f"no schedule is called {described(schedule)}: known are {', '.join(schedule_names())}")
+        known = f"known are {', '.join(schedule_names())}"
+        raise InputError(f"no schedule is called {described(schedule)}", argument="schedule", cure=known)
     of = SCHEDULES[schedule] if isinstance(schedule, str) else schedule
     values = real_array("schedule", [of(t) for t in range(rounds)] if callable(of) else of)
     if values.shape != (rounds,):
-        raise ValueError(f"schedule must give one severity a round, ({rounds},), got {values.shape}")
+        raise InputError(f"must give one severity a round, ({rounds},), got {values.shape}", about="schedule")
     good = (values >= 0.0) & (values <= WORST) & (values == np.floor(values))
     if not good.all():
         t = int(np.argmin(good))
-        raise ValueError(f"severity of round {t} must be a whole number from 0 to {WORST}, got {values[t]:g}")
+        problem = f"severity of round {t} must be a whole number from 0 to {WORST}, got {values[t]:g}"
+        raise InputError(problem, argument="schedule")
     return np.concatenate([np.zeros(warm_up, dtype=np.int64), values.astype(np.int64)])
 
 
@@ -82,5 +85,5 @@ def shifts(severity: Any) -> tuple[int, ...]:
     """
     given = np.asarray(severity)
     if given.ndim != 1:
-        raise ValueError(f"severity must have shape (rounds,), got {given.shape}")
+        raise InputError(f"must have shape (rounds,), got {given.shape}", about="severity")
     return tuple(int(t) for t in np.flatnonzero(given[1:] != given[:-1]) + 1)

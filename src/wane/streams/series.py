@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wane.checks import described
+from wane.errors import InputError
 from wane.streams.bundled import Raw, columns, day, instant, month, months, ordinal
 from wane.streams.forecasters import carried, ewma_scale, rolling_ar
 from wane.streams.types import About, ForecastStream
@@ -58,10 +59,8 @@ def make(name: str) -> ForecastStream:
     Rounds without a value, and the first ones, that have no forecast or scale yet, are left out.
     """
     if not isinstance(name, str) or name not in SERIES:
-        known = ", ".join(SERIES)
-        raise ValueError(
-            f"no bundled stream is called {described(name)}: known are {known}; the digits are wane.streams.digits()"
-        )
+        known = f"known are {', '.join(SERIES)}; the digits are wane.streams.digits()"
+        raise InputError(f"no bundled stream is called {described(name)}", argument="name", cure=known)
     return _made(name)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, positive, share, whole
+from wane.errors import InputError, InputTypeError
 from wane.streams.types import ScoreStream
 
 PHASES = (1.0, 10.0, 1.0, 0.1)  # scales of the stretches of `scale_shifts`
@@ -102,12 +103,14 @@ def synthetic(name: str, rounds: int = 5000, seed: int = 0, **arguments: Any) ->
     (1000, (250, 500, 750))
     """
     if not isinstance(name, str) or name not in SYNTHETIC:
-        raise ValueError(f"no synthetic stream is called {described(name)}: known are {', '.join(synthetic_names())}")
-    signature = inspect.signature(SYNTHETIC[name])
-    try:
-        signature.bind(rounds, seed, **arguments)
-    except TypeError as error:
-        raise TypeError(f"{name}: {error}; it takes {signature}") from None
+        known = f"known are {', '.join(synthetic_names())}"
+        raise InputError(f"no synthetic stream is called {described(name)}", argument="name", cure=known)
+    takes = list(inspect.signature(SYNTHETIC[name]).parameters)
+    for given in arguments:
+        if given not in takes[2:]:
+            raise InputTypeError(
+                f"{name} has no setting {given!r}", argument=given, cure=f"it takes {', '.join(takes)}"
+            )
     return SYNTHETIC[name](rounds, seed, **arguments)
 
 

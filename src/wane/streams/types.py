@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, real_array, whole
+from wane.errors import InputError, InputTypeError
 
 SLACK = (
     2e-2  # how far the probabilities of a row may add up from 1 before they are scaled: half precision, many classes
@@ -82,12 +83,13 @@ class ForecastStream:
         if self.scale is not None:
             scale = column("scale", self.scale, len(y))
             if not (scale > 0.0).all():
-                raise ValueError(f"{self.name}: every scale must be > 0, got {scale.min()}")
+                raise InputError(f"{self.name}: every scale must be > 0, got {scale.min()}", argument="scale")
             freeze(self, scale=scale)
         if self.time is not None:
             time = np.asarray(self.time)
             if time.shape != y.shape:
-                raise ValueError(f"{self.name}: time must have the shape of y, {y.shape}, got {time.shape}")
+                problem = f"{self.name}: time must have the shape of y, {y.shape}, got {time.shape}"
+                raise InputError(problem, argument="time")
             freeze(self, time=time)
         _marks(self, len(y))
 
@@ -127,16 +129,19 @@ class LabelStream:
         """Check, scale and freeze."""
         p = np.array(self.probabilities, dtype=float)
         if p.ndim != 2 or p.shape[1] < 2:
-            cure = ": stack 1 - p and p" if p.ndim == 1 or p.shape[-1] == 1 else ""
-            raise ValueError(f"{self.name}: probabilities must be (rounds, at least 2 classes), got {p.shape}{cure}")
+            problem = f"{self.name}: probabilities must be (rounds, at least 2 classes), got {p.shape}"
+            stack = "stack 1 - p and p" if p.ndim == 1 or p.shape[-1] == 1 else None
+            raise InputError(problem, argument="probabilities", cure=stack)
         if (bad := ~(np.isfinite(p) & (p >= 0.0))).any():
             t, k = (int(i) for i in np.argwhere(bad)[0])
             cure = "of logits take the softmax" if np.isfinite(p[t, k]) else "leave such rounds out"
-            raise ValueError(f"{self.name}: the probability of class {k} in round {t} is {p[t, k]}: {cure}")
+            problem = f"{self.name}: the probability of class {k} is {p[t, k]}"
+            raise InputError(problem, argument="probabilities", row=t, cure=cure, unit="round")
         sums = p.sum(axis=1, keepdims=True)
         if (off := np.abs(sums - 1.0) > SLACK).any():
             t = int(np.argmax(off))
-            raise ValueError(f"{self.name}: probabilities of round {t} add up to {sums[t, 0]:.4g}, wanted 1")
+            problem = f"{self.name}: probabilities add up to {sums[t, 0]:.4g}, wanted 1"
+            raise InputError(problem, argument="probabilities", row=t, unit="round")
         freeze(self, probabilities=p / sums, labels=self._indices("labels", self.labels, 0, p.shape[1]))
         rounds = len(p)
         severity = np.zeros(rounds, dtype=np.int64) if self.severity is None else self.severity
@@ -154,12 +159,15 @@ class LabelStream:
         if given.dtype.kind == "f" and (given == np.round(given)).all():
             given = given.astype(np.int64)
         if given.shape != (len(self.probabilities),) or given.dtype.kind not in "iu":
-            raise ValueError(
+            raise InputError(
                 f"{self.name}: {name} must be whole numbers, one a round ({len(self.probabilities)}), "
-                f"got {given.dtype} of shape {given.shape}: a label is the column of its class in the probabilities"
+                f"got {given.dtype} of shape {given.shape}",
+                argument=name,
+                cure="a label is the column of its class in the probabilities",
             )
         if given.size and not (given.min() >= least and given.max() < below):
-            raise ValueError(f"{self.name}: {name} must lie in [{least}, {below}), got {given.min()} to {given.max()}")
+            problem = f"{self.name}: {name} must lie in [{least}, {below}), got {given.min()} to {given.max()}"
+            raise InputError(problem, argument=name)
         return given.astype(np.int64)
 
     def __len__(self) -> int:
@@ -175,10 +183,11 @@ def column(name: str, values: Any, rounds: int | None = None) -> np.ndarray:
     array = real_array(name, values)
     if array.ndim != 1 or (rounds is not None and len(array) != rounds):
         wanted = "(rounds,)" if rounds is None else f"({rounds},)"
-        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+        raise InputError(f"must have shape {wanted}, got {array.shape}", about=name)
     if not np.isfinite(array).all():
         t = int(np.argmin(np.isfinite(array)))
-        raise ValueError(f"{name}[{t}] must be finite, got {array[t]}: drop the rounds that have no number")
+        cure = "drop the rounds that have no number"
+        raise InputError(f"must be finite, got {array[t]}", about=name, row=t, cure=cure)
     return array
 
 
@@ -196,5 +205,5 @@ def _marks(stream: Any, rounds: int) -> None:
     try:
         shifts = tuple(whole("shift", s, 0, rounds) for s in stream.shifts)
     except TypeError:
-        raise TypeError(f"shifts must be rounds, got {described(stream.shifts)}") from None
+        raise InputTypeError(f"must be rounds, got {described(stream.shifts)}", about="shifts") from None
     freeze(stream, shifts=shifts)

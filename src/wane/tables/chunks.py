@@ -217,7 +217,7 @@ def numbers(chunk: Chunk, name: str, infinite: bool = False) -> np.ndarray:
 def floats(cells: Any) -> np.ndarray:
     """Text as numbers; a ValueError if a cell is not a number, and a TypeError if it is not text."""
     if "_" in "".join(cells):
-        raise ValueError("1_000 is a number in Python only")
+        raise InputError("1_000 is a number in Python only")
     return np.array(list(map(float, cells)), dtype=np.float64)
 
 
