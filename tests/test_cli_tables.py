@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import wane
-import wane.tables
+import wane.runs
 
 pytest.importorskip("typer")
 
@@ -50,7 +50,7 @@ def test_run_says_what_it_guessed_and_writes_what_it_says(tmp_path):
                     "--alpha", 0.2, "--state", tmp_path / "state")  # fmt: skip
     assert said == "using y='actual', yhat='forecast', id='id', time='ds'\n"
     assert out.startswith("100 rows, 2 series, ") and re.search(
-        r"magl: \d\d\.\d % of 100 outcomes inside, wanted 80", out
+        r"magl: \d\d\.\d % of 100 true values inside \(target 80 %\)", out
     )
     assert out.endswith(f"written: {tmp_path / 'out.csv'}, {tmp_path / 'state'}\n")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
@@ -182,7 +182,7 @@ def test_compare_recommends_in_words(tmp_path):
     found = json.loads(run(*arguments, "--json")[0])
     assert found["recommendation"] in out and found["recommendation"].startswith(f"{found['method']}: it covers ")
     rows = {row["method"]: row for row in found["leaderboard"]}
-    scores = wane.tables.series(str(tmp_path / "in.csv"), wane.tables.Options())[1]
+    scores = wane.runs.series(str(tmp_path / "in.csv"), wane.runs.Options())[1]
     from wane.experiments import leaderboard
 
     want = leaderboard.play("magl", [s.scores for s in scores], 0.1, np.ones(1))

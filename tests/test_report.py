@@ -281,7 +281,7 @@ def test_results_are_read_alike(tmp_path, kind):
         ("y,ds,lower,upper\n1,soon,0,2\n", {"time": "ds"}, "line 2: .* dates"),
         ("y,covered,lower,upper\n1,maybe,0,2\n", {}, "covered must be 1 or 0"),
         ("y,lower\n1,0\n", {}, "no columns lower and upper"),
-        ("a,lower_0.1,upper_0.1\n1,0,2\n", {}, "no column of outcomes"),
+        ("a,lower_0.1,upper_0.1\n1,0,2\n", {}, "no column with a usual name for the true values"),
         ("y,lower_0.1,upper_0.1\n1,0,2\n", {"y": "z"}, "no column 'z'"),
         ("y,lower_0.1,upper_0.1\n1,0,2\n1,0\n", {}, "line 3: 2 cells"),
         ("y,lower_0.1,upper_0.1\n1,0,two\n", {}, r"line 2: .* numbers, got 'two'"),
@@ -305,7 +305,7 @@ def test_results_are_put_in_order_and_rounds_without_interval_are_left_out(tmp_p
 def played(tmp_path, scores, **options):
     """A run over a table with forecasts of 0, its report, and its tracks."""
     from wane.report import runs
-    from wane.tables import Options, play
+    from wane.runs import Options, play
 
     path = tmp_path / "in.csv"
     path.write_text("y,yhat\n" + "".join(f"{float(s)!r},0\n" for s in scores))

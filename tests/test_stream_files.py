@@ -10,7 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from wane.streams import About, ForecastStream, LabelStream, ScoreStream, read, read_all, tables, write
+from wane import tables
+from wane.streams import About, ForecastStream, LabelStream, ScoreStream, read, read_all, write
 
 ABOUT = About("a test", "nowhere", "none", 4, "no shift")
 TIME = np.array(["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"], dtype="datetime64[D]")
@@ -132,9 +133,11 @@ def test_times_of_a_csv_file(tmp_path):
     assert order("10", "9", "8.5") == [2.0, 1.0, 0.0]
     assert order("2024-02-01 12:00", "2024-02-01 11:59:30", "2023-03-01") == [2.0, 1.0, 0.0]
     assert order("2024-02-01T12:00:00+02:00", "2024-02-01T10:30:00Z") == [0.0, 1.0]
-    with pytest.raises(ValueError, match=r"ds must hold numbers or dates as in 2024-01-31, .* got 'week 10'"):
+    with pytest.raises(
+        ValueError, match=r"line 2: the column 'ds' must hold numbers or dates .* got 'week 10'.*other name"
+    ):
         order("week 10", "week 9")
-    with pytest.raises(ValueError, match="ds of row 1 is missing: fill it"):
+    with pytest.raises(ValueError, match="line 3: no time in the column 'ds': fill it"):
         order("2024-02-01", "", "2024-02-03")
 
 
@@ -192,7 +195,7 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path):
 
 
 def test_a_folder_without_streams(tmp_path):
-    with pytest.raises(ValueError, match=r"no file in .* ends in \.npz, \.csv, \.parquet"):
+    with pytest.raises(ValueError, match=r"no file in .* ends in \.npz, \.csv, \.tsv, \.jsonl"):
         read_all(tmp_path)
 
 
@@ -202,16 +205,16 @@ def test_a_folder_without_streams(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is empty: wanted a header, such as ds,y,yhat"),
-        ("y,forecast\n1,2\n", "wanted columns y and yhat, or score, .*; there are y, forecast"),
+        ("", "is empty: write a header, such as ds,y,yhat"),
+        ("y,model\n1,2\n", "wanted columns y and yhat, or score; there are y, model: rename them"),
         ("y,yhat\n1,2\n\n3\n", "line 4: 1 cells, but the header has 2"),
-        ("y,y\n1,2\n", "two columns of one name: y, y"),
-        ("y,yhat\n1,2\n3,much\n", r"yhat must hold numbers, got 'much' \(str\) in row 1"),
+        ("y,y\n1,2\n", "two columns of one name, 'y'"),
+        ("y,yhat\n1,2\n3,much\n", r"line 3: the column 'yhat' must hold numbers, got 'much' \(str\)"),
         ("y,yhat\n,2\n3,NA\n", "no round has numbers in all of y, y_hat"),
         ("y,yhat\n", "no round has numbers in all of y, y_hat"),
-        ("y,yhat\n1,inf\n", r"y_hat\[0\] must be finite"),
+        ("y,yhat\n1,inf\n", "line 2: the column 'yhat' must hold numbers up to"),
         ("y,yhat,scale\n1,1,0\n", "every scale must be > 0"),
-        ("y,yhat,id\n1,1,\n", "id of row 0 is missing"),
+        ("y,yhat,id\n1,1,\n", "line 2: no id in the column 'id'"),
     ],
 )
 def test_csv_files_that_are_no_streams(text, said, tmp_path):
@@ -223,7 +226,7 @@ def test_csv_files_that_are_no_streams(text, said, tmp_path):
 
 def test_csv_files_that_are_no_text(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"y,yhat\n\xff\xfe,1\n")
-    with pytest.raises(ValueError, match=r"x\.csv' is not a csv file in UTF-8"):
+    with pytest.raises(ValueError, match=r"x\.csv is not text in UTF-8"):
         read(tmp_path / "x.csv")
 
 
@@ -240,7 +243,7 @@ def test_csv_files_that_are_no_text(tmp_path):
         ({"scores": np.ones(3), "shifts": [3]}, r"shift must be a whole number, in \[0, 3\)"),
         ({"scores": np.ones(3), "shifts": [0.5]}, "shift must be a whole number"),
         ({"y": np.ones(2), "yhat": np.ones(2), "about": "{"}, "x.npz"),
-        ({"probs": np.ones((2, 3)), "label": [0, 1]}, "probabilities of round 0 add up to 3"),
+        ({"probs": np.ones((2, 3)), "label": [0, 1]}, "round 0: x: probabilities add up to 3"),
         ({"probs": np.full((2, 2), 0.5), "label": [0, 2]}, r"labels must lie in \[0, 2\)"),
     ],
 )
@@ -282,7 +285,7 @@ def test_npz_files_that_are_damaged(damage, tmp_path):
         "flipped": raw[:middle] + bytes([raw[middle] ^ 255]) + raw[middle + 1 :],
     }
     path.write_bytes(broken[damage])
-    with pytest.raises(ValueError, match=r"x\.npz' is not an npz file, or is damaged"):
+    with pytest.raises(ValueError, match=r"x\.npz': this is not an npz file, or is damaged"):
         read(path)
 
 
@@ -290,35 +293,68 @@ def test_files_that_are_not_there_or_not_known(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.csv"):
         read(tmp_path / "none.csv")
     (tmp_path / "x.xlsx").write_text("")
-    with pytest.raises(ValueError, match=r"must end in one of \.npz, \.csv, \.parquet"):
+    with pytest.raises(ValueError, match=r"must end in one of \.npz, \.csv, \.tsv, \.txt, \.jsonl"):
         read(tmp_path / "x.xlsx")
 
 
-# parquet
+# one reader for all
 
 
-@pytest.mark.parametrize("library", list(tables.PARQUET))
-def test_every_library_reads_the_same(library, tmp_path, monkeypatch):
+def test_every_kind_of_table_is_read(tmp_path):
+    """Semicolons, tabs and JSON lines, as `wane run` reads them."""
+    for name, text in [
+        ("a.csv", "\ufeffdatetime;actual;forecast\n2024-01-02;1;2\n2024-01-01;3;4\n"),
+        ("b.tsv", "Date\ty\tYHat\n2024-01-02\t1\t2\n2024-01-01\t3\t4\n"),
+        ("c.jsonl", '{"ds": "2024-01-02", "y": 1, "yhat": 2}\n{"ds": "2024-01-01", "y": "3", "yhat": 4}\n'),
+    ]:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        stream = read(tmp_path / name)
+        assert stream.y.tolist() == [3.0, 1.0] and stream.y_hat.tolist() == [4.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["ds", "series", "unique_id", "y", "yhat"],
+        ["datetime", "state", "value", "prediction"],
+        ["timestamp", "time", "ID", "Target", "pred"],
+        ["other", "y", "forecast"],
+    ],
+)
+def test_streams_and_runs_choose_the_same_columns(names, tmp_path):
+    """Each column has its own values, so that a stream shows which ones it was made of."""
+    rng = np.random.default_rng(0)
+    cells = {name: rng.permutation(6) + 10 * k for k, name in enumerate(names)}
+    with open(tmp_path / "t.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(names)
+        out.writerows(zip(*(column.tolist() for column in cells.values()), strict=True))
+    used = tables.chosen(names)
+    found = read_all(tmp_path / "t.csv")
+    ids = [f"t-{key}" for key in cells[used.id].tolist()] if used.id else ["t"]
+    assert [stream.name for stream in found] == ids
+    order = np.argsort(cells[used.time]) if used.time and not used.id else np.arange(6)
+    assert [y for stream in found for y in stream.y] == cells[used.y][order].tolist()
+    assert [y for stream in found for y in stream.y_hat] == cells[used.y_hat[0]][order].tolist()
+    if used.time:
+        assert [t for stream in found for t in stream.time] == cells[used.time][order].tolist()
+
+
+def test_parquet(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
-    module = pytest.importorskip(library)
     ids, days = np.array(["b", "a", "b"]), [datetime.date(2024, 1, d) for d in (3, 1, 2)]
     path = written(tmp_path / "x.parquet", {"id": ids, "ds": days, "y": [1, None, 3], "yhat": [1.0, 2.0, None]})
-    monkeypatch.setattr(tables, "PARQUET", {library: tables.PARQUET[library]})
     with pytest.raises(ValueError, match="x-a: no round has numbers in all of y, y_hat"):
         read_all(path)
     written(path, {"id": ids, "ds": days, "y": [1, 2, 3], "yhat": [1.0, 2.0, 4.0]})
     first, second = read_all(path)
-    assert module and (first.name, second.name) == ("x-b", "x-a")
+    assert (first.name, second.name) == ("x-b", "x-a")
     assert (first.y.tolist(), first.y_hat.tolist(), second.y.tolist()) == ([3.0, 1.0], [4.0, 1.0], [2.0])
     assert first.time.astype("datetime64[D]").astype(str).tolist() == ["2024-01-02", "2024-01-03"]
     path.write_bytes(b"PAR1 and no more")
-    with pytest.raises(ValueError, match=rf"x\.parquet' is not read by {library}"):
+    with pytest.raises(ValueError, match=r"x\.parquet cannot be read as Parquet"):
         read(path)
-
-
-def test_parquet_without_a_library(tmp_path, monkeypatch):
-    (tmp_path / "x.parquet").write_bytes(b"")
-    for library in tables.PARQUET:
+    for library in ("pyarrow", "pyarrow.parquet"):
         monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match="pip install pyarrow"):
-        read(tmp_path / "x.parquet")
+    with pytest.raises(ImportError, match=r'pip install "wane\[parquet\]"'):
+        read(path)

@@ -13,7 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import wane
-from wane.tables import Options, play, session
+from wane.runs import Options, play, session
+from wane.runs import run as running
 from wane.tables.csv import CsvReader
 from wane.tables.files import kind_of
 
@@ -131,11 +132,11 @@ def test_fields_that_would_be_lost_are_an_error(tmp_path, end):
 
 def test_a_field_that_is_taken_is_an_error(tmp_path):
     path = written(tmp_path / "in.jsonl", '{"y": 1, "yhat": 1}\n{"y": 1, "yhat": 1, "lower": 5}\n')
-    with pytest.raises(ValueError, match="line 2: the object has the field 'lower' already: choose a --prefix"):
+    with pytest.raises(ValueError, match="line 2: the object has the field 'lower' already: choose a prefix"):
         play(path, str(tmp_path / "out.jsonl"), MAGL)
 
 
-@pytest.mark.parametrize("full", ["--out", "--state"])
+@pytest.mark.parametrize("full", ["out", "state"])
 def test_a_full_disk_leaves_the_output_and_the_state(tmp_path, monkeypatch, full):
     path, out, state = written(tmp_path / "in.csv", ROWS), tmp_path / "out.csv", tmp_path / "state"
     play(path, str(out), MAGL, str(state))
@@ -144,8 +145,8 @@ def test_a_full_disk_leaves_the_output_and_the_state(tmp_path, monkeypatch, full
     def fail(*given):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    name = "written" if full == "--state" else "summed_up"  # a step of the writing, and one amid it
-    monkeypatch.setattr(session if full == "--state" else wane.tables.run, name, fail)
+    name = "written" if full == "state" else "summed_up"  # a step of the writing, and one amid it
+    monkeypatch.setattr(session if full == "state" else running, name, fail)
     with pytest.raises(OSError, match=rf"cannot be written \(No space left on device\): choose another {full}"):
         play(path, str(out), MAGL, str(state))
     assert (out.read_bytes(), state.read_bytes()) == before and len(list(tmp_path.iterdir())) == 3
@@ -184,7 +185,7 @@ def test_what_spreadsheets_write_is_told_in_words(tmp_path, text, wanted):
 def test_errors_of_json_lines_name_one_line_and_ids_that_are_none(tmp_path):
     row = '{"id": 1, "y": 1, "yhat": 1}\n'
     for text, wanted in [
-        (row + '{"y": 1\n', r"line 2 is not JSON: Expecting ',' delimiter \(character 9\)$"),
+        (row + '{"y": 1\n', r"line 2: this is not JSON, Expecting ',' delimiter \(character 9\)$"),
         ('{"id": [1], "y": 1, "yhat": 1}\n', r"line 1: the column 'id' must hold ids, got \[1\] \(list\)"),
     ]:
         with pytest.raises(ValueError, match=wanted):
@@ -200,10 +201,10 @@ def test_an_error_names_the_row_of_a_scale(tmp_path):
 def test_what_is_no_file_to_write_is_refused(tmp_path):
     path, out = written(tmp_path / "in.csv", ROWS), str(tmp_path / "out.csv")
     for option in ("state", "report"):
-        with pytest.raises(ValueError, match=f"--{option} is a file, not standard output"):
+        with pytest.raises(ValueError, match=f"{option} must be a file, not standard output: give a name"):
             play(path, out, MAGL, **{option: "-"})
     if os.path.exists("/dev/full"):
-        with pytest.raises(ValueError, match="/dev/full is not a regular file: give another --state"):
+        with pytest.raises(ValueError, match="/dev/full is not a regular file: give another state"):
             play(path, out, MAGL, "/dev/full")
 
 
@@ -212,7 +213,7 @@ def test_standard_streams_that_are_closed_are_told(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="standard input is closed: give a file"):
         play("-", str(tmp_path / "out.csv"), MAGL)
     monkeypatch.setattr("sys.stdout", None)
-    with pytest.raises(OSError, match="standard output is closed: give --out"):
+    with pytest.raises(OSError, match="standard output is closed: give out"):
         play(written(tmp_path / "in.csv", ROWS), "-", MAGL)
 
 
@@ -230,8 +231,8 @@ def test_a_pipe_is_read_once(tmp_path):
 def test_what_is_compressed_is_told():
     with pytest.raises(ValueError, match=r"x\.csv\.gz is compressed: unpack it first"):
         kind_of("x.csv.gz")
-    with pytest.raises(ValueError, match=r"x\.csv\.gz must end in .*, or give --out-format"):
-        kind_of("x.csv.gz", option="--out-format")
+    with pytest.raises(ValueError, match=r"x\.csv\.gz must end in .*, or give out_format"):
+        kind_of("x.csv.gz", setting="out_format")
 
 
 def test_infinite_intervals_are_counted_beside_the_mean_width(tmp_path):

@@ -5,10 +5,12 @@ import datetime
 import io
 import json
 import os
+import re
 import signal
 import stat
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wane
-from wane.tables import Columns, Options, chosen, play, series
-from wane.tables import run as running
+from wane.runs import Options, Session, play, series
+from wane.runs import run as running
+from wane.tables import GUESSES, Columns, chosen
 from wane.tables.csv import CsvReader
 from wane.tables.files import kind_of, reading
 from wane.tables.parquet import ParquetReader
-from wane.tables.session import Session
 
 DAY = datetime.date(2024, 1, 1)
 
@@ -201,8 +203,10 @@ def test_sort_plays_by_time_and_keeps_the_order_of_the_table(tmp_path):
     shuffled = [lines[0], *np.random.default_rng(1).permutation(lines[1:]).tolist()]
     play(written(tmp_path / "in.csv", lines), str(tmp_path / "a.csv"), HOW)
     path = written(tmp_path / "mixed.csv", shuffled)
-    with pytest.raises(ValueError, match=r"mixed.csv, line \d+: the time 2024-\d\d-\d\d in 'ds' comes after .*--sort"):
+    wanted = r"mixed.csv, line \d+: the time 2024-\d\d-\d\d in 'ds' comes after .*: sort the rows .* or give sort=True"
+    with pytest.raises(ValueError, match=wanted) as raised:
         play(path, str(tmp_path / "b.csv"), HOW)
+    assert raised.value.argument == "time" and f"line {raised.value.row + 2}:" in str(raised.value)
     assert not (tmp_path / "b.csv").exists()
     play(path, str(tmp_path / "b.csv"), Options(id="shop", method="magl", sort=True))
     a, b = ((tmp_path / name).read_text(encoding="utf-8").splitlines() for name in ("a.csv", "b.csv"))
@@ -245,18 +249,22 @@ def test_order_is_asked_for_across_chunks_and_runs_and_only_within_series(tmp_pa
         ("y,y,yhat\n1,1,1\n", {}, "two columns of one name"),
         ("y,yhat,id\n1,1,\n", {}, "line 2: no id in the column 'id'"),
         ("y,yhat,ds\n1,1,\n", {}, "line 2: no time in the column 'ds'"),
-        ("y,yhat,ds\n1,1,2024-01-01\n1,1,soon\n", {}, "line 3: the column 'ds' must hold numbers or dates.*--no-time"),
-        ("y,yhat,ds\n1,1,1\n1,1,1\n", {}, "line 3: the time 1 in 'ds' comes twice.*--duplicates keep"),
-        ("y,yhat,lower\n1,1,1\n", {}, "the columns lower already: give --prefix"),
+        (
+            "y,yhat,ds\n1,1,2024-01-01\n1,1,soon\n",
+            {},
+            "line 3: the column 'ds' must hold numbers or dates.*: write it so, or give no_time=True",
+        ),
+        ("y,yhat,ds\n1,1,1\n1,1,1\n", {}, "line 3: the time 1 in 'ds' comes twice.*or give duplicates='keep'"),
+        ("y,yhat,lower\n1,1,1\n", {}, "the columns lower already: give prefix, such as wane_"),
         ("y,yhat\n1,1\n", {"y_hat": ("yhatt",)}, "no column 'yhatt': did you mean 'yhat'\\? there are y, yhat"),
-        ("a,b\n1,1\n", {}, "give --y, one of a, b"),
-        ("y,b\n1,1\n", {}, "give --yhat, one of y, b"),
+        ("a,b\n1,1\n", {}, "give y, one of a, b"),
+        ("y,b\n1,1\n", {}, "give y_hat, one of y, b"),
         ("y,yhat\n1,1\n", {"y": "yhat"}, "a column of its own"),
-        ("y,yhat\n1,1\n", {"score": "cqr", "y_hat": ("yhat",)}, "give --yhat twice"),
-        ("y,yhat\n1,1\n", {"y_hat": ("yhat", "y")}, "takes one --yhat"),
+        ("y,yhat\n1,1\n", {"score": "cqr", "y_hat": ("yhat",)}, "give y_hat twice"),
+        ("y,yhat\n1,1\n", {"y_hat": ("yhat", "y")}, "takes one column of forecasts, got 2, yhat, y: give y_hat once"),
         ("y,a,b\n1,1,-1\n", {"score": "normalised", "y_hat": ("a", "b")}, "in.csv, line 2: .*scale"),
-        ("y,yhat\n1,1\n", {"skip": 2}, "--skip 2 is beyond the end"),
-        ("y,yhat\n1,1\n", {"sort": True}, "--sort needs a column of times"),
+        ("y,yhat\n1,1\n", {"skip": 2}, "2 rows are to be skipped, which is beyond the end"),
+        ("y,yhat\n1,1\n", {"sort": True}, "to sort the rows, a column of times is needed: give time"),
         ("y,yhat\n1,1\n", {"method": "aci"}, "in.csv, line 2: the radius is inf"),
         ("y,yhat\n1,1\n", {"method": "nothing"}, "no method is called 'nothing'"),
     ],
@@ -276,8 +284,8 @@ def test_other_kinds_have_their_errors(tmp_path):
         play(str(tmp_path / "in.csv"), "-", Options(method="magl"))
     for text, wanted in [
         ("", "is empty"),
-        ("1\n", "line 1 must be a JSON object"),
-        ('{"y": 1\n', "line 1 is not JSON"),
+        ("1\n", "line 1: this must be a JSON object"),
+        ('{"y": 1\n', "line 1: this is not JSON"),
     ]:
         with pytest.raises(ValueError, match=wanted):
             play(written(tmp_path / "in.jsonl", [text]), "-", Options(method="magl"))
@@ -304,7 +312,7 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch):
 
 def test_an_output_that_cannot_be_written_is_known_at_once(tmp_path):
     path = written(tmp_path / "in.csv", table(5))
-    with pytest.raises(OSError, match=r"out\.csv cannot be written \(.*\): choose another --out"):
+    with pytest.raises(OSError, match=r"out\.csv cannot be written \(.*\): choose another out"):
         play(path, str(tmp_path / "nowhere" / "out.csv"), HOW)
     if os.geteuid():  # nothing is forbidden to root
         (tmp_path / "closed").mkdir()
@@ -320,12 +328,12 @@ def test_a_state_of_other_settings_is_refused(tmp_path):
     play(path, out, begun, state)
     kept = (tmp_path / "state").read_bytes()
     for other, wanted in [
-        ({"method": "auto"}, "made with --method magl, now it is auto: give the same settings, or another --state"),
-        ({"alpha": (0.2,)}, "--alpha 0.1, now it is 0.2"),
-        ({"score": "signed"}, "--score absolute, now it is signed"),
-        ({"delay": 0}, "--delay 1, now it is 0"),
-        ({"warm_up": 3}, "--warm-up 2"),
-        ({"settings": {"epsilon": 1.0}}, "--set epsilon auto, now it is 1.0"),
+        ({"method": "auto"}, "made with method magl, now it is auto: give the same settings, or another state"),
+        ({"alpha": (0.2,)}, "alpha 0.1, now it is 0.2"),
+        ({"score": "signed"}, "score absolute, now it is signed"),
+        ({"delay": 0}, "delay 1, now it is 0"),
+        ({"warm_up": 3}, "warm_up 2"),
+        ({"settings": {"epsilon": 1.0}}, "epsilon auto, now it is 1.0"),
         ({"no_id": True}, "columns y='y', yhat='yhat', id='shop', time='ds'"),
     ]:
         with pytest.raises(ValueError, match=wanted):
@@ -335,10 +343,10 @@ def test_a_state_of_other_settings_is_refused(tmp_path):
         play(path, out, HOW, str(tmp_path / "panel"))
     with pytest.raises(ValueError, match="was not written by wane"):
         play(path, out, HOW, written(tmp_path / "other", ["text"]))
-    with pytest.raises(ValueError, match=r"out\.csv would be --out and --state at once: give another --state"):
+    with pytest.raises(ValueError, match=r"out\.csv would be two things at once: give another out or another state"):
         play(path, out, HOW, out)
     numbered = written(tmp_path / "numbers.jsonl", ['{"shop": 7, "ds": 1, "y": 1, "yhat": 1}\n'])
-    with pytest.raises(ValueError, match=r"ids of this panel are like 'north' \(str\), got whole numbers"):
+    with pytest.raises(TypeError, match=r"ids of this panel are like 'north' \(str\), got whole numbers"):
         play(numbered, out, Options(id="shop", no_time=False), state)
     assert (tmp_path / "state").read_bytes() == kept
     more = written(tmp_path / "more.csv", ["ds,shop,y,yhat\n", "2025-01-01,north,1,1\n"])
@@ -439,7 +447,7 @@ def test_a_record_has_each_series_in_time(tmp_path):
     path = written(tmp_path / "in.csv", shuffled)
     options = Options(id="shop", method="magl", alpha=(0.1, 0.2), sort=True)
     report = play(path, str(tmp_path / "o.csv"), options, record=True)
-    tracks = report.record.tracks()
+    tracks = report.record.tracks(report.panel.ids())
     assert sorted(t.id for t in tracks) == ["north", "south"]
     for track in tracks:
         assert (np.diff(track.time) > np.timedelta64(0, "s")).all()
@@ -465,3 +473,11 @@ def test_a_session_that_is_damaged_is_refused():
 
 def test_kinds_by_name():
     assert [kind_of(n) for n in ("a.tsv", "b.NDJSON", "c.pq", "-")] == [".csv", ".jsonl", ".parquet", ".csv"]
+
+
+def test_the_table_of_usual_names_is_the_one_that_is_used():
+    page = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text()
+    section = page.partition("## Which column is which")[2].partition("\n## ")[0]
+    rows = [re.findall(r"`(\w+)`", line.rpartition(" | ")[2]) for line in section.splitlines() if line.startswith("| ")]
+    assert [tuple(names) for names in rows[1:]] == list(GUESSES.values())
+    assert all(names == [] for names in rows[:1])

@@ -53,7 +53,7 @@ NAMES = {  # where each name comes from; a module stands for itself
         f"wane.{name}": ()
         for name in ("domains", "learners", "metrics", "scores", "special", "streams", "theory", "trackers")
     },
-    "wane.tables.session": (),  # what can be saved is known to load
+    "wane.runs.session": (),  # what can be saved is known to load
 }
 
 

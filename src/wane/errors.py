@@ -6,7 +6,8 @@ fields instead of the sentence, and may say it again in other words with ``said`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,7 @@ class WaneError(Exception):
         argument: the argument concerned, where it is not the subject.
         row: the row, or round, of the argument.
         cure: what to do, without a full stop: text, or parts of text and ``Setting`` between them.
+        where: the place in a file, such as "sales.csv, line 7", which then stands for the row.
         unit: what the message calls a row of no argument in particular.
 
     >>> error = InputError("must be finite, got nan", about="y", row=3, cure=("give ", Setting("warm_up")))
@@ -78,6 +80,7 @@ class WaneError(Exception):
         argument: str | None = None,
         row: int | None = None,
         cure: Cure | None = None,
+        where: str | None = None,
         unit: str = "row",
     ) -> None:
         """All but the problem may be left out."""
@@ -86,6 +89,8 @@ class WaneError(Exception):
         self.about = about
         self.argument = argument if about is None else about
         self.row, self.unit = row, unit
+        self.where = where
+        self.option: Callable[[Setting], str] = str  # how the reader gives settings; the command line has its own way
         self.parts: tuple[str | Setting, ...] = () if cure is None else (cure,) if isinstance(cure, str) else cure
 
     @property
@@ -93,13 +98,15 @@ class WaneError(Exception):
         """What to do, in the words of Python; None where nothing can be said."""
         return "".join(map(str, self.parts)) or None
 
-    def said(self, where: str | None = None, option: Callable[[Setting], str] = str) -> str:
+    def said(self, where: str | None = None, option: Callable[[Setting], str] | None = None) -> str:
         """The whole message in other words.
 
         Args:
-            where: what to call the row, such as "sales.csv, line 7"; None names it as Python does.
-            option: how to write a setting that the cure names.
+            where: what to call the row, such as "sales.csv, line 7"; None is ``self.where``, or else its number.
+            option: how to write a setting that the cure names; None is ``self.option``.
         """
+        option = self.option if option is None else option
+        where = self.where if where is None else where
         if where is not None:
             subject = f"{where}: " + ("" if self.about is None else f"{self.about} ")
         elif self.about is not None:
@@ -116,6 +123,30 @@ class WaneError(Exception):
     def __reduce__(self) -> Any:
         """Pickled with its fields."""
         return type(self), self.args, vars(self)
+
+
+@contextlib.contextmanager
+def located(where: Callable[[int | None], str]) -> Iterator[None]:
+    """Say of errors from within where in a file they arise; one that says so already is left as it is.
+
+    Args:
+        where: what to call a row of the file, by its number; None is a row that the error does not name.
+
+    >>> with located(lambda row: "sales.csv" if row is None else f"sales.csv, line {row + 2}"):
+    ...     raise InputError("must be finite, got nan", about="y", row=3)
+    Traceback (most recent call last):
+        ...
+    wane.errors.InputError: sales.csv, line 5: y must be finite, got nan
+    """
+    try:
+        yield
+    except WaneError as error:
+        if error.where is None:
+            error.where = where(error.row)
+        raise
+    except (TypeError, ValueError) as error:
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(str(error), where=where(None)) from error
 
 
 class InputError(WaneError, ValueError):

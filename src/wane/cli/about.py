@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.completion import method_of
-from wane.cli.options import Json
+from wane.cli.options import Json, method_of
 
 COMMON = ("alpha", "domain", "on_missing")  # every method has these
 

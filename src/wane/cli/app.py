@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from wane.cli import about, bench, tables
+from wane.cli import about, bench
 from wane.cli.compare import compare
 from wane.cli.report import report
 from wane.cli.reproduce import reproduce
+from wane.cli.run import run
 from wane.cli.serve import serve_lines
 from wane.cli.stream import stream
 
@@ -18,13 +19,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command()(tables.run)
-app.command()(compare)
-app.command()(report)
-app.command()(about.methods)
-app.command()(reproduce)
-app.command()(stream)
-app.command()(serve_lines)
+
+
+for command in (run, compare, report, about.methods, reproduce, stream, serve_lines):
+    app.command()(command)
 app.add_typer(bench.app, name="bench")
 app.command()(about.version)
 

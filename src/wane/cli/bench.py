@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from wane.cli.folders import made_folder
-from wane.cli.options import Methods, Share, Workers
-from wane.cli.progress import resumable
+from wane.cli.console import made_folder, resumable
+from wane.cli.options import Methods, Share, Workers, speaking
 
 LEAST = ("infinite", "rank LCE", "worst LCE", "Winkler", "worst", "rank", "ns")  # not shown where it is narrow
 app = typer.Typer(help="Leaderboards: every method on the same data, nothing tuned.", no_args_is_help=True)
@@ -22,18 +21,19 @@ def bench() -> None:
 
 
 @app.command()
+@speaking
 def streams(
-    out: Annotated[Path, typer.Option(help="The folder for tables, figures and what was computed so far.")],
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures and what was computed so far.")],
     streams: Annotated[
         str,
-        typer.Option(help="bundled (real series out of packages), or a file or folder: .npz, .csv, .parquet."),
+        typer.Option(help="bundled (real series out of packages), or a file or folder of your own."),
     ] = "bundled",
     methods: Methods = "all",
     alpha: Share = 0.1,
     workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print leaderboard.json and nothing else.")] = False,
 ) -> None:
-    """Every method on every stream; an interrupted run continues where it was."""
+    """Compare every method on every stream. If it is interrupted, the same command continues where it was."""
     from wane import trackers
     from wane.cli.console import console, table
     from wane.experiments import bench
@@ -57,14 +57,20 @@ def streams(
 
 
 @app.command()
+@speaking
 def lifelong(
-    out: Annotated[Path, typer.Option(help="The folder for tables, figures and what was computed so far.")],
-    seeds: Annotated[int, typer.Option(min=1, help="How often everything is played.")] = 3,
-    quick: Annotated[bool, typer.Option("--quick", help="Seconds, to see whether it runs; no evidence.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures and what was computed so far.")],
+    seeds: Annotated[int, typer.Option(min=1, help="How many times to play everything.")] = 3,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Play for seconds only, to see whether it runs; the numbers mean nothing.")
+    ] = False,
     workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print results.json and nothing else.")] = False,
 ) -> None:
-    """Optimisers while the data change, at every rate of a grid; an interrupted run continues where it was."""
+    """Compare optimisers while the data change, at every learning rate of a grid.
+
+    If it is interrupted, the same command continues where it was.
+    """
     from wane.cli.console import console, table
     from wane.experiments.lifelong import jobs, tables
     from wane.experiments.lifelong.run import run

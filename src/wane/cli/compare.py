@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as plain_json
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,15 +14,30 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.options import File, Id, InFormat, Json, Methods, NoId, NoTime, Score, Share, Time, Workers, Y, YHat
-from wane.cli.progress import shown
-from wane.cli.suggestion import suggested
-from wane.cli.tables import finite, teller
+from wane.cli.console import parts_shown
+from wane.cli.options import (
+    File,
+    Id,
+    InFormat,
+    Json,
+    Methods,
+    NoId,
+    NoTime,
+    Score,
+    Share,
+    Time,
+    Workers,
+    Y,
+    YHat,
+    speaking,
+)
+from wane.cli.run import finite, teller
 
 LEAST = ("infinite", "off target", "ns")  # what a narrow terminal does not show
 CHARTED = 5  # methods in a report: more lines than that are hard to tell apart
 
 
+@speaking
 def compare(
     file: File,
     y: Y = None,
@@ -32,40 +48,47 @@ def compare(
     no_time: NoTime = False,
     methods: Methods = "all",
     alpha: Share = 0.1,
-    score: Annotated[Score | None, typer.Option(help="absolute or normalised.")] = None,
-    series: Annotated[int, typer.Option(min=1, help="Of more series, so many are judged.")] = 50,
+    score: Annotated[
+        Score | None, typer.Option(help="How to measure an error: absolute or normalised. Default: absolute.")
+    ] = None,
+    series: Annotated[int, typer.Option(min=1, help="How many series to judge, if there are more.")] = 50,
     workers: Workers = None,
-    report: Annotated[Path | None, typer.Option(help="An HTML report about the best of them, side by side.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write an HTML page about the best ones, side by side.")
+    ] = None,
     format: InFormat = None,
     json: Json = False,
 ) -> None:
-    """Every method on your own table: a leaderboard, and which to take and why."""
-    from wane import tables, trackers
+    """Try every method on your own table, and say which one to take and why."""
+    from wane import runs, trackers
     from wane.cli.console import console, table
     from wane.experiments import compare as comparing
-    from wane.tables.paths import FILE, STANDARD, refuse_same, refuse_unwritable
+    from wane.tables.files import STANDARD, refuse_same, refuse_unwritable
 
+    # What cannot work is refused before anything is read.
     page = None if report is None else str(report)
     if page is not None and (file == STANDARD or (os.path.exists(file) and not os.path.isfile(file))):  # a pipe
         raise typer.BadParameter("a report reads the table again for each method: give a file", param_hint="--report")
-    refuse_same({FILE: file, "--report": page})
-    refuse_unwritable({"--report": page})
+    refuse_same({"path": file, "report": page})
+    refuse_unwritable({"report": page})
+    # Without --methods, leave out those that cannot be made for this alpha, and say so.
     told = teller(json)
     left_out = unfit(alpha) if methods == "all" else {}
     given = trackers.names() if methods == "all" else methods.split(",")
     names = [name for name in dict.fromkeys(map(str.strip, given)) if name and name not in left_out]
     for name, why in left_out.items():
         told(f"{name} is left out: {why}")
-    options = tables.Options(y, tuple(yhat or ()), id, time, no_id, no_time, score=score and score.value)
+    options = runs.Options(y, tuple(yhat or ()), id, time, no_id, no_time, score=score and score.value)
     kind = f".{format.value}" if format else None
-    with shown(quiet=json) as started:
-        found = tables.series(file, options, kind, told)
+    with parts_shown(quiet=json) as started:
+        found = runs.series(file, options, kind, told)
         results = comparing.judged([s.scores for s in found.series], names, alpha, series, workers, started)
         words = suggested(file, options, alpha, format and format.value, found, results)
         results = {**results, "left_out": left_out, "command": words}
         if report is not None:
             side_by_side(report, file, replace(options, alpha=(alpha,)), kind, found, results, started)
             results["report"] = page
+    # Print the leaderboard, the recommendation and the command that follows it.
     if json:
         typer.echo(plain_json.dumps(finite(results), indent=2))
         return
@@ -83,6 +106,46 @@ def compare(
         screen.print(f"written: {page}", soft_wrap=True, markup=False)
 
 
+def suggested(file: str, options: Any, alpha: float, kind: str | None, table: Any, results: dict[str, Any]) -> str:
+    """The ``wane run`` command that does what is recommended; it can be copied into a shell as it is.
+
+    Args:
+        file: the table.
+        options: the columns and the score, as they were given.
+        alpha: the level.
+        kind: what --format said.
+        table: as ``wane.runs.series`` gave it.
+        results: of the comparison: the method, and the settings it needs.
+
+    >>> from wane.runs import Options, Whole
+    >>> from wane.tables import Columns
+    >>> table = Whole(Columns("y", ("yhat",), "shop"), [], True, ["shop", "y", "yhat"])
+    >>> chosen = {"method": "sf-ogd", "settings": {"max_score": 3.2, "warm_up": 20}}
+    >>> suggested("my sales.csv", Options(id="shop"), 0.1, None, table, chosen)
+    "wane run 'my sales.csv' --id shop --method sf-ogd --warm-up 20 --set max_score=3.2 --out 'my sales_intervals.csv'"
+    """
+    words = ["wane", "run", file]
+    for option, value in (("--y", options.y), *(("--yhat", name) for name in options.y_hat)):
+        words += [option, value] if value is not None else []
+    for option, value, none in (("--id", options.id, options.no_id), ("--time", options.time, options.no_time)):
+        words += [f"--no-{option[2:]}"] if none else [option, value] if value is not None else []
+    words += ["--score", options.score] if options.score is not None else []
+    words += ["--format", kind] if kind is not None else []
+    words += [] if table.ordered else ["--sort"]
+    words += ["--prefix", table.prefix] if table.prefix else []
+    words += ["--alpha", f"{alpha!r}"] if alpha != 0.1 else []
+    words += ["--method", results["method"]]
+    settings = dict(results["settings"])
+    words += ["--warm-up", str(settings.pop("warm_up"))] if "warm_up" in settings else []
+    for name, value in settings.items():
+        words += ["--set", f"{name}={value}"]
+    if file != "-":
+        path = Path(file)
+        words += ["--out", str(path.with_name(f"{path.stem}_intervals{path.suffix}"))]
+        words += ["--out-format", kind] if kind is not None else []
+    return shlex.join(words)
+
+
 def side_by_side(
     path: Path,
     file: str,
@@ -92,18 +155,21 @@ def side_by_side(
     results: dict[str, Any],
     started: Callable[[str, int], Callable[[], Any]],
 ) -> None:
-    """A report about the recommended method and the next best, each on the whole table with the settings it needs."""
-    from wane import tables
+    """Write a report about the recommended method and the next best ones.
+
+    Each plays the whole table, with the settings that it needs.
+    """
+    from wane import runs
     from wane.experiments.compare import needed
     from wane.report import write
     from wane.report.runs import tracks
     from wane.tables.files import kind_of
 
-    kind = kind or kind_of(file)  # also of what is written for nothing: rows go to a file of their own kind untouched
+    kind = kind or kind_of(file)  # also of the output, which nobody reads: rows of the same kind are copied untouched
     ranked = [line["method"] for line in results["leaderboard"]]
     names = sorted(ranked, key=lambda name: name != results["method"])[:CHARTED]
     scores = [s.scores for s in found.series]
-    tick, shown = started("report", len(names)), []
+    tick, played = started("report", len(names)), []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             told = needed(name, scores, options.alpha[0])
@@ -111,19 +177,19 @@ def side_by_side(
                 options, method=name, warm_up=told.pop("warm_up", 0), settings=told, sort=not found.ordered,
                 prefix=found.prefix,
             )  # fmt: skip
-            made = tables.play(file, str(Path(folder) / "out"), asked, kinds=(kind, kind), record=True)
+            made = runs.play(file, str(Path(folder) / "out"), asked, kinds=(kind, kind), record=True)
             if made.interrupted:
                 raise KeyboardInterrupt
-            shown += tracks(made, file)
+            played += tracks(made, file)
             tick()
     said = {"file": file, "score": made.score, "methods judged": ", ".join(ranked), "columns": made.columns.said()}
     said |= {"advice": results["recommendation"], "command": results["command"]}
     said["rounds"] = "all, also the first ones, which the leaderboard and the advice leave out"
-    write(path, shown, said, f"Methods for {Path(file).name}: {results['method']} is recommended")
+    write(path, played, said, f"Methods for {Path(file).name}: {results['method']} is recommended")
 
 
 def unfit(alpha: float) -> dict[str, str]:
-    """The methods that cannot be made for a level with nothing tuned, and why."""
+    """The methods that cannot be made for this alpha with nothing tuned, and why."""
     import numpy as np
 
     from wane import trackers

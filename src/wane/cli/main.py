@@ -1,4 +1,4 @@
-"""Where the command ``wane`` begins: errors in a line or two, and an exit code.
+"""Where the command ``wane`` begins: an error becomes one line and an exit code.
 
 0: done. 1: it could not be done, and the message says why. 2: the command was not understood. 130: interrupted.
 """
@@ -13,7 +13,7 @@ MISSING = 'wane: the command line needs typer and rich: pip install "wane[cli]"'
 
 
 class Interrupted(SystemExit):
-    """Ctrl-C, with what to say about it."""
+    """Ctrl-C, with what to tell the user."""
 
     def __init__(self, said: str) -> None:
         """Exit code 130."""
@@ -24,7 +24,8 @@ class Interrupted(SystemExit):
 def main() -> None:
     """Run the command line."""
     debug = "--debug" in sys.argv or bool(os.environ.get("WANE_DEBUG"))
-    sys.argv = [sys.argv[0], *(word for word in sys.argv[1:] if word != "--debug")]  # wherever it stands
+    while "--debug" in sys.argv:  # wherever it stands
+        sys.argv.remove("--debug")
     try:
         run()
     except SystemExit as leaving:
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 def run() -> None:
-    """The commands, once what they need is there."""
+    """Run the command that was given, or say what must be installed first."""
     try:
         from wane.cli.app import app
     except ModuleNotFoundError as error:

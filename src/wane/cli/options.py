@@ -1,17 +1,17 @@
-"""Options that several commands have."""
+"""Options that several commands have, and how settings of the library are written as options."""
 
 from __future__ import annotations
 
 import enum
+import functools
+import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 
-from wane.cli.completion import method_names
-
-TABLE = "A table: .csv, .tsv, .jsonl, .parquet; - is standard input."
+from wane.errors import Setting, WaneError
 
 
 class Score(str, enum.Enum):
@@ -31,35 +31,104 @@ class Format(str, enum.Enum):
     parquet = "parquet"
 
 
+def method_of(incomplete: str) -> list[str]:
+    """What the shell offers for the name of a method.
+
+    >>> method_of("mag")
+    ['magdis', 'magl', 'magl-d']
+    """
+    from wane import trackers
+
+    return [name for name in trackers.names() if name.startswith(incomplete)]
+
+
+def method_names(incomplete: str) -> list[str]:
+    """What the shell offers for several names with commas between them, or all.
+
+    >>> method_names("auto,mag"), method_names("al")
+    (['auto,magdis', 'auto,magl', 'auto,magl-d'], ['all'])
+    """
+    before, comma, last = incomplete.rpartition(",")
+    found = [f"{before}{comma}{name}" for name in method_of(last)]
+    return found if comma or not "all".startswith(incomplete) else ["all", *found]
+
+
+TABLE = "The table to read: a .csv, .tsv, .jsonl or .parquet file, or - for standard input."
+Y_HELP = "Column with the true values. Leave a cell empty if the value is not known yet."
+ID_HELP = "Column that says which series a row belongs to."
 File = Annotated[str, typer.Argument(help=TABLE, metavar="FILE")]
-Y = Annotated[str | None, typer.Option("--y", help="The column of outcomes; empty cells never come.")]
+Y = Annotated[str | None, typer.Option("--y", help=Y_HELP)]
 YHat = Annotated[
     list[str] | None,
-    typer.Option("--yhat", help="The column of forecasts; twice for normalised (forecast, scale), cqr (quantiles)."),
+    typer.Option(
+        "--yhat", help="Column with the forecasts. Give it twice for normalised (forecast, scale) and cqr (quantiles)."
+    ),
 ]
-Id = Annotated[str | None, typer.Option("--id", help="The column that says which series a row belongs to.")]
-Time = Annotated[str | None, typer.Option("--time", help="The column of times, in order within each series.")]
-NoId = Annotated[bool, typer.Option("--no-id", help="All rows are one series.")]
-NoTime = Annotated[bool, typer.Option("--no-time", help="The rows are in order as they are.")]
-InFormat = Annotated[Format | None, typer.Option("--format", help="Of FILE, where its name does not say it.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Id = Annotated[str | None, typer.Option("--id", help=ID_HELP)]
+Time = Annotated[str | None, typer.Option("--time", help="Column with the times, which order the rows of a series.")]
+NoId = Annotated[bool, typer.Option("--no-id", help="All rows are one series; do not look for a column of ids.")]
+NoTime = Annotated[bool, typer.Option("--no-time", help="The rows are in order; do not look for a column of times.")]
+InFormat = Annotated[
+    Format | None, typer.Option("--format", help="Format of FILE, if the end of its name does not say it.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Methods = Annotated[
     str,
     typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.", autocompletion=method_names),
 ]
 Share = Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of rounds that may be missed.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes; as many as cores.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="How many processes to use. Default: one for each core.")]
+
+NAMED = {"path": "FILE", "results": "RESULTS", "y_hat": "--yhat"}  # settings whose options are called otherwise
+WANTED = {"warm_up": "N", "lower_limit": "NUMBER", "upper_limit": "NUMBER"}  # what to give, where a value is not known
 
 
-def assigned(option: str, words: Iterable[str], elsewhere: Mapping[str, str]) -> dict[str, Any]:
-    """NAME=VALUE as a dict: what is not JSON is text.
+def as_option(setting: Setting, own: Iterable[str], several: str | None = "--set") -> str:
+    """A setting of the library as the user of a command gives it.
+
+    Args:
+        setting: what an error tells the user to give.
+        own: the settings for which the command has an option.
+        several: the option that takes other settings as NAME=VALUE; None if the command has none.
+
+    >>> own = ("warm_up", "no_time")
+    >>> [as_option(s, own) for s in (Setting("warm_up"), Setting("no_time", True), Setting("clip", True))]
+    ['--warm-up N', '--no-time', '--set clip=true']
+    """
+    name, value = setting.name, setting.value
+    text = value if isinstance(value, str) else WANTED.get(name, "") if value is None else json.dumps(value)
+    if name in NAMED or name in own:
+        flag = (value is None and not text) or value is True
+        return NAMED.get(name, f"--{name.replace('_', '-')}") + ("" if flag else f" {text}")
+    return str(setting) if several is None else f"{several} {name}={text or 'VALUE'}"
+
+
+def speaking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command whose errors name its options instead of the settings of the library: a decorator."""
+    own = inspect.signature(command).parameters
+    several = "--set" if "set" in own else None
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        try:
+            command(**given)
+        except WaneError as error:
+            if error.option is str:  # else it is spoken already
+                error.option = lambda setting: as_option(setting, own, several)
+            raise
+
+    return called
+
+
+def assigned(option: str, words: Iterable[str], command: Callable[..., Any] | None = None) -> dict[str, Any]:
+    """Words of the form NAME=VALUE as a dict; a value that is not JSON is text.
 
     Args:
         option: which gave the words.
         words: each NAME=VALUE.
-        elsewhere: names that are not set so, and how they are.
+        command: whose own options are not set in this way.
 
-    >>> assigned("--set", ["epsilon=auto", "discount=0.99", "warm-up=3"], {})
+    >>> assigned("--set", ["epsilon=auto", "discount=0.99", "warm-up=3"])
     {'epsilon': 'auto', 'discount': 0.99, 'warm_up': 3}
     """
     found: dict[str, Any] = {}
@@ -68,8 +137,9 @@ def assigned(option: str, words: Iterable[str], elsewhere: Mapping[str, str]) ->
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
             raise typer.BadParameter(f"{word!r} must be NAME=VALUE, as epsilon=0.5", param_hint=option)
-        if name in elsewhere:
-            raise typer.BadParameter(f"{name!r} is not set here, but by {elsewhere[name]}", param_hint=option)
+        if command is not None and name in inspect.signature(command).parameters:
+            instead = f"--{name.replace('_', '-')}"
+            raise typer.BadParameter(f"{name!r} is not set here, but by {instead}", param_hint=option)
         try:
             found[name] = json.loads(value)
         except ValueError:

@@ -8,43 +8,52 @@ from typing import Annotated
 
 import typer
 
-from wane.cli.tables import teller
+from wane.cli.options import ID_HELP, Y_HELP, Json, speaking
+from wane.cli.run import teller
 
 
+@speaking
 def report(
-    results: Annotated[Path, typer.Argument(help="What wane run wrote: .csv, .parquet, .jsonl.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="The page; RESULTS with .html at its end if not given.")] = None,
-    title: Annotated[str | None, typer.Option(help="Of the page; the name of the series or of the file.")] = None,
+    results: Annotated[
+        Path, typer.Argument(help="The table that wane run wrote: .csv, .parquet or .jsonl.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="File for the page. Default: RESULTS, with .html at its end.")
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Title of the page. Default: the name of the series, or of the file.")
+    ] = None,
     alpha: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="The misses allowed, if the columns are plain lower and upper; 0.1."),
+        typer.Option(
+            min=0.0, max=1.0, help="The share that may lie outside, if the columns do not say it. Default: 0.1."
+        ),
     ] = None,
-    method: Annotated[str, typer.Option(help="What made the intervals, if no column says so.")] = "",
-    prefix: Annotated[str, typer.Option(help="Of the columns lower and upper, as wane run --prefix.")] = "",
-    window: Annotated[int | None, typer.Option(min=1, help="Rounds judged together; 100 if they are there.")] = None,
-    y: Annotated[str | None, typer.Option(help="The column of outcomes.")] = None,
-    yhat: Annotated[str | None, typer.Option(help="The column of forecasts.")] = None,
-    id: Annotated[str | None, typer.Option(help="The column that tells series apart.")] = None,
-    time: Annotated[str | None, typer.Option(help="The column of times.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the numbers of each series, and nothing else.")] = False,
+    method: Annotated[str, typer.Option(help="Name of the method that made the intervals, if no column says it.")] = "",
+    prefix: Annotated[str, typer.Option(help="What the names of the new columns begin with, as for wane run.")] = "",
+    window: Annotated[
+        int | None, typer.Option(min=1, help="How many rounds to judge together. Default: 100, if there are enough.")
+    ] = None,
+    y: Annotated[str | None, typer.Option(help=Y_HELP)] = None,
+    yhat: Annotated[str | None, typer.Option(help="Column with the forecasts.")] = None,
+    id: Annotated[str | None, typer.Option(help=ID_HELP)] = None,
+    time: Annotated[str | None, typer.Option(help="Column with the times.")] = None,
+    json: Json = False,
 ) -> None:
-    """A report about results in one HTML file, which opens offline and can be sent to a colleague."""
+    """Write a page about the results of wane run: one HTML file, which opens offline and can be sent to a colleague."""
+    from wane.errors import InputError
     from wane.report import numbers, read, write
-    from wane.report.results import tells_alpha
     from wane.report.sentences import headline
-    from wane.tables.files import kind_of
-    from wane.tables.paths import STANDARD, refuse_same, refuse_unwritable
+    from wane.tables.files import STANDARD, kind_of, refuse_same, refuse_unwritable
 
     if str(results) == STANDARD:
         raise typer.BadParameter("a report is made from a file, not from standard input", param_hint="RESULTS")
     if results.is_dir():
-        raise ValueError(f"{results} is a folder: give the file that wane run wrote")
-    kind_of(str(results), option=None)
+        raise InputError(f"{results} is a folder", argument="results", cure="give the file that wane run wrote")
+    kind_of(str(results), setting=None)
     path = results.with_suffix(".html") if out is None else out
-    refuse_same({"RESULTS": str(results), "--out": str(path)})
-    refuse_unwritable({"--out": str(path)})
-    if alpha is None and not tells_alpha(results, prefix):
-        typer.echo("lower and upper do not say how many misses they allow: taken is --alpha 0.1", err=True)
+    refuse_same({"results": str(results), "out": str(path)})
+    refuse_unwritable({"out": str(path)})
     tracks = read(results, alpha, method, prefix, teller(json), y=y, y_hat=yhat, id=id, time=time)
     streams = {track.name for track in tracks}
     named = title or (None if len(streams) == 1 else results.stem)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.folders import made_folder
-from wane.cli.progress import shown
+from wane.cli.console import made_folder, parts_shown
+from wane.cli.options import speaking
 
 LEAST = ("in the paper", "smoothed", "time, step")  # what a narrow terminal does not show
 CAPTION = "best bold, second underlined; in the paper: coverage, width, LCE_100, time, on its own images"
@@ -27,19 +27,22 @@ class Target(str, enum.Enum):
     all = "all"
 
 
+@speaking
 def reproduce(
-    targets: Annotated[list[Target], typer.Argument(help="What to make.")],
-    out: Annotated[Path, typer.Option(help="The folder for results.json, tables and figures.")],
+    targets: Annotated[list[Target], typer.Argument(help="Which parts of the paper to make.")],
+    out: Annotated[Path, typer.Option(help="Folder for results.json, tables and figures.")],
     data: Annotated[
         list[str] | None,
-        typer.Option(help="digits (the default), or FILE.npz with probs and label; for fig1 also a gradual one."),
+        typer.Option(help="digits (the default), or FILE.npz with probs and label. fig1 takes a gradual stream too."),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="As the published code does it, not as the paper says.")
+        bool, typer.Option("--published", help="Follow the published code where it differs from the paper.")
     ] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="Table 1 with this many seeds: mean and spread.")] = 1,
-    trials: Annotated[int, typer.Option(min=1, help="How often the runtime is measured.")] = 10,
-    quick: Annotated[bool, typer.Option("--quick", help="Few digits and small games, to try it out.")] = False,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Repeat Table 1 with this many seeds, and show mean and spread.")
+    ] = 1,
+    trials: Annotated[int, typer.Option(min=1, help="How many times to measure the runtime.")] = 10,
+    quick: Annotated[bool, typer.Option("--quick", help="Take few digits and small games, to try it out.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print results.json and nothing else.")] = False,
 ) -> None:
     """Make the paper's table and figures: from bundled data, or from a stream of your own."""
@@ -57,7 +60,7 @@ def reproduce(
     source.stream(source.main, 0)  # before a folder is made: the file may not be there
     made_folder(out)
     wanted = [t for t in TARGETS if Target.all in targets or Target(t) in targets]
-    with shown(quiet=json) as started:
+    with parts_shown(quiet=json) as started:
         work = Reproduction(source, out, published, seeds, trials, quick, started)
         work.run(wanted)
     if json:
@@ -67,7 +70,7 @@ def reproduce(
 
 
 def tell(work: Any, wanted: list[str]) -> None:
-    """The table, a sentence for each figure, the names of the files."""
+    """Print the table, a sentence for each figure, and the names of the files."""
     from rich.text import Text
 
     from wane.cli.console import console, table

@@ -14,57 +14,74 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.completion import method_of
-from wane.cli.options import assigned
-from wane.cli.words import OPTIONS, spoken
-
-LIMITS = ("lower_limit", "upper_limit", "on_unbounded", "max_pending", "max_series")
-OWN = {
-    **{name: f"--{name.replace('_', '-')}" for name in ("score", "alpha", *LIMITS)},
-    "tracker": "--method",
-    "on_alarm": "nothing: a label's answer has alarms",
-}
+from wane.cli.options import as_option, assigned, method_of, speaking
+from wane.errors import FileError, Setting, WaneError
 
 
 class Policy(str, enum.Enum):
-    """What to do where a method has no finite set to give."""
+    """What to do if a method has no finite set to give."""
 
     error = "error"
     clip = "clip"
     allow = "allow"
 
 
+@speaking
 def serve_lines(
     journal: Annotated[
-        Path | None, typer.Option(help="Keep every request that was answered here; go on from it if it exists.")
+        Path | None,
+        typer.Option(help="File that keeps every request that was answered; continue from it if it exists."),
     ] = None,
-    method: Annotated[str, typer.Option(help="The name of a method.", autocompletion=method_of)] = "auto",
+    method: Annotated[
+        str, typer.Option(help="Name of a method; wane methods lists them.", autocompletion=method_of)
+    ] = "auto",
     alpha: Annotated[
-        list[float] | None, typer.Option(help="The share of labels that may be missed, 0.1 by default; or several.")
+        list[float] | None,
+        typer.Option(help="The share of labels that may be missed. Default: 0.1. Repeat it for several levels."),
     ] = None,
-    score: Annotated[str, typer.Option(help="absolute, signed, normalised, cqr, one-sided, lac, aps, raps, ball.")] = (
-        "absolute"
-    ),
-    lower_limit: Annotated[float, typer.Option(help="Labels are never below this.")] = -math.inf,
-    upper_limit: Annotated[float, typer.Option(help="Labels are never above this.")] = math.inf,
+    score: Annotated[
+        str,
+        typer.Option(
+            help="How to measure an error: absolute, signed, normalised, cqr, one-sided, lac, aps, raps or ball."
+        ),
+    ] = ("absolute"),
+    lower_limit: Annotated[float, typer.Option(help="Labels are never below this number.")] = -math.inf,
+    upper_limit: Annotated[float, typer.Option(help="Labels are never above this number.")] = math.inf,
     on_unbounded: Annotated[
-        Policy, typer.Option(help="Where a method has no finite interval to give; allow: an end is null.")
+        Policy, typer.Option(help="What to do if a method has no finite interval to give. With allow, an end is null.")
     ] = Policy.error,
-    max_pending: Annotated[int, typer.Option(min=1, help="How many predictions of a series may wait.")] = 10_000,
+    max_pending: Annotated[
+        int, typer.Option(min=1, help="How many predictions of a series may wait for their labels.")
+    ] = 10_000,
     max_series: Annotated[int, typer.Option(min=1, help="How many series there may be.")] = 10_000,
     set: Annotated[
-        list[str] | None, typer.Option(help="A hyperparameter of the method, or another setting: NAME=VALUE, in JSON.")
+        list[str] | None,
+        typer.Option(help="Another setting, such as a hyperparameter of the method: NAME=VALUE, the value in JSON."),
     ] = None,
-    score_set: Annotated[list[str] | None, typer.Option(help="An argument of the score: NAME=VALUE, in JSON.")] = None,
+    score_set: Annotated[
+        list[str] | None, typer.Option(help="An argument of the score: NAME=VALUE, the value in JSON.")
+    ] = None,
     load: Annotated[
-        Path | None, typer.Option(help="Begin from a file that a request to save wrote; an existing journal is later.")
+        Path | None,
+        typer.Option(
+            help="Begin from a file that a save request wrote. A journal that exists is newer, and goes before."
+        ),
     ] = None,
-    sync: Annotated[bool, typer.Option("--sync", help="Wait for the disk: a power failure loses nothing.")] = False,
-    compact_every: Annotated[int, typer.Option(min=1, help="Requests between two snapshots of the journal.")] = 10_000,
-    longest: Annotated[int, typer.Option(min=1, help="Bytes of a line; a longer one is refused.")] = 1_000_000,
-    json: Annotated[bool, typer.Option("--json", help="As always here; for scripts that say it everywhere.")] = False,
+    sync: Annotated[
+        bool,
+        typer.Option("--sync", help="Wait for the disk after each request, so that a power failure loses nothing."),
+    ] = False,
+    compact_every: Annotated[
+        int, typer.Option(min=1, help="How many requests to log before the journal is rewritten as a snapshot.")
+    ] = 10_000,
+    longest: Annotated[
+        int, typer.Option(min=1, help="How many bytes a line may have; a longer one is refused.")
+    ] = 1_000_000,
+    json: Annotated[
+        bool, typer.Option("--json", help="Changes nothing here; for scripts that give it to every command.")
+    ] = False,
 ) -> None:
-    """Intervals for a program in any language: a JSON object a line in, a JSON object a line out.
+    """Serve intervals to a program in any language: it writes one JSON object a line, and reads one.
 
     Requests are {"op": "predict", "output": 1.5}, {"op": "label", "id": 0, "y": 1.7}, and expire, pending, stats, save,
     version, stop. A bad line is answered with an error. With --journal, what was answered survives kill -9.
@@ -75,51 +92,61 @@ def serve_lines(
 
     warnings.showwarning = told
     levels = tuple(alpha or [0.1])
-    with spoken(OPTIONS):
-        fresh = ManySeries(
-            method,
-            scores.make(score, **assigned("--score-set", score_set or (), {})),
-            levels if len(levels) > 1 else levels[0],
-            lower_limit=lower_limit,
-            upper_limit=upper_limit,
-            on_unbounded=on_unbounded.value,
-            max_pending=max_pending,
-            max_series=max_series,
-            **assigned("--set", set or (), OWN),
-        )
+    try:
+        scorer = scores.make(score, **assigned("--score-set", score_set or ()))
+    except WaneError as error:
+        error.option = lambda setting: as_option(setting, (), "--score-set")
+        raise
+    settings = assigned("--set", set or (), serve_lines)
+    for name, instead in (("tracker", "--method"), ("on_alarm", "nothing: the answer to a label has alarms")):
+        if name in settings:
+            raise typer.BadParameter(f"{name!r} is not set here, but by {instead}", param_hint="--set")
+    fresh = ManySeries(
+        method,
+        scorer,
+        levels if len(levels) > 1 else levels[0],
+        lower_limit=lower_limit,
+        upper_limit=upper_limit,
+        on_unbounded=on_unbounded.value,
+        max_pending=max_pending,
+        max_series=max_series,
+        **settings,
+    )
     try:
         lines = opened(fresh, journal, load, sync, compact_every)
     except RuntimeError as error:  # the journal is in use
-        raise OSError(str(error)) from error
+        raise FileError(str(error), argument="journal") from error
     except OSError as error:
-        raise OSError(unopened(error, journal, load)) from error
+        raise unopened(error, journal, load) from error
     if lines.many.series:
         note(going_on(lines))
     raise typer.Exit(served(lines, longest))
 
 
-def unopened(error: OSError, journal: Path | None, load: Path | None) -> str:
-    """What is said where a journal or a saved file cannot be opened."""
+def unopened(error: OSError, journal: Path | None, load: Path | None) -> OSError:
+    """The error about a journal or a saved file that cannot be opened."""
     if load is not None and error.filename is not None and Path(error.filename) == load:
-        return f"{load} cannot be read ({error.strerror}): give a file that `save` wrote as --load"
+        cure = ("give a file that `save` wrote as ", Setting("load"))
+        return FileError(f"{load} cannot be read ({error.strerror})", argument="load", cure=cure)
     if journal is not None and error.strerror is not None:
-        return f"the journal {journal} cannot be opened or written ({error.strerror}): choose another --journal"
-    return str(error)
+        problem = f"the journal {journal} cannot be opened or written ({error.strerror})"
+        return FileError(problem, argument="journal", cure=("choose another ", Setting("journal")))
+    return error
 
 
 def note(text: str) -> None:
-    """A line for people."""
+    """Write a line for people to standard error."""
     sys.stderr.write(f"wane: {text}\n")
     sys.stderr.flush()
 
 
 def told(message: Warning | str, *where: Any, **more: Any) -> None:
-    """A warning as a line, without where it comes from."""
+    """Write a warning as one line, without the place in the code that it comes from."""
     note(str(message))
 
 
 def going_on(lines: Any) -> str:
-    """What there was before, in words."""
+    """A sentence about the state that the service continues from."""
     stats = lines.answer({"op": "stats"})
     source = f"the journal {lines.journal.path!r}" if lines.journal is not None else "the saved file"
     n = len(stats["series"])
@@ -130,14 +157,14 @@ def going_on(lines: Any) -> str:
 
 
 class Leaving(BaseException):
-    """A signal came, and no line is being answered."""
+    """Raised when a signal comes while no line is being answered."""
 
 
 class Signals:
-    """While it is entered, SIGTERM and SIGINT wait for its end; else they are ``Leaving`` at once."""
+    """SIGTERM and SIGINT wait while this is entered; otherwise they raise ``Leaving`` at once."""
 
     def __init__(self) -> None:
-        """From now on."""
+        """Handle signals from now on."""
         self.busy = False
         self.came = 0
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -149,22 +176,22 @@ class Signals:
             raise Leaving
 
     def __enter__(self) -> None:
-        """A line is being answered."""
+        """Say that a line is being answered."""
         self.busy = True
 
     def __exit__(self, *exception: object) -> None:
-        """It has been."""
+        """Say that it has been answered; now a signal counts."""
         self.busy = False
         if self.came:
             raise Leaving
 
     def ignore(self) -> None:
-        """Nothing more can be interrupted."""
+        """Let nothing more be interrupted."""
         self.busy = True
 
 
 def served(lines: Any, longest: int) -> int:
-    """Serve standard input and output to the end; the exit code."""
+    """Serve standard input and output until they end, and give the exit code."""
     from wane.serve import serve
 
     if os.name == "posix":
@@ -172,7 +199,7 @@ def served(lines: Any, longest: int) -> int:
             try:
                 os.set_blocking(descriptor, True)  # what a parent made non-blocking would look like the end
             except OSError:
-                raise OSError(f"standard {name} is closed: requests come and answers go there") from None
+                raise FileError(f"standard {name} is closed", cure="requests come and answers go there") from None
     signals = Signals()
     try:
         with (
@@ -183,7 +210,7 @@ def served(lines: Any, longest: int) -> int:
     except Leaving:
         pass
     except BrokenPipeError as error:
-        raise OSError("nobody reads the answers any more: stopped") from error
+        raise FileError("nobody reads the answers any more: stopped") from error
     finally:
         signals.ignore()
         if lines.journal is not None:

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.folders import made_folder
-from wane.cli.progress import resumable
+from wane.cli.console import made_folder, resumable
+from wane.cli.options import speaking
 
 
 class Name(str, enum.Enum):
@@ -23,33 +23,49 @@ class Name(str, enum.Enum):
     cifar100 = "cifar100"
 
 
+@speaking
 def stream(
-    data: Annotated[Name, typer.Argument(help="What is in the folder.", show_default=False)],
-    root: Annotated[Path, typer.Option(help="The folder that the archive was unpacked into.")],
-    out: Annotated[Path, typer.Option(help="The stream, for wane reproduce --data: a file that ends in .npz.")],
+    data: Annotated[Name, typer.Argument(help="Which data set is in the folder.", show_default=False)],
+    root: Annotated[Path, typer.Option(help="Folder that the archive was unpacked into.")],
+    out: Annotated[
+        Path, typer.Option(help="File for the stream, which ends in .npz; give it to wane reproduce --data.")
+    ],
     model: Annotated[
-        str, typer.Option(help="efficientnet-lite0, resnet50 (torchvision), or module:function, a model of yours.")
+        str,
+        typer.Option(help="efficientnet-lite0, resnet50 (torchvision), or module:function for a model of your own."),
     ] = "efficientnet-lite0",
-    schedule: Annotated[str, typer.Option(help="How severity changes: sudden, gradual or none.")] = "sudden",
-    seed: Annotated[int, typer.Option(min=0, help="Of the images, their order, the kinds and the noise.")] = 0,
-    rounds: Annotated[int, typer.Option(min=1, help="After the warm-up; images come again if they are fewer.")] = 6050,
-    warm_up: Annotated[int, typer.Option(min=0, help="Clean rounds before it.")] = 1000,
+    schedule: Annotated[
+        str, typer.Option(help="How the severity of the corruption changes: sudden, gradual or none.")
+    ] = "sudden",
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed for the images, their order, the kinds of corruption and the noise.")
+    ] = 0,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="How many rounds follow the warm-up. If there are fewer images, they come again.")
+    ] = 6050,
+    warm_up: Annotated[int, typer.Option(min=0, help="How many clean rounds come first.")] = 1000,
     images_per_class: Annotated[
         int,
         typer.Option(
-            min=2, help="Training images of each class: nine tenths for the head, a tenth for its temperature."
+            min=2,
+            help="Training images of each class: nine tenths train the head, one tenth sets its temperature.",
         ),
     ] = 100,
-    batch: Annotated[int, typer.Option(min=1, help="Images in memory at a time; the result is the same.")] = 256,
+    batch: Annotated[
+        int, typer.Option(min=1, help="How many images are in memory at a time. The result does not depend on it.")
+    ] = 256,
     keep: Annotated[
         Path | None,
-        typer.Option(help="Keep the features in this folder, for another schedule; else beside OUT, until it is done."),
+        typer.Option(
+            help="Keep the features in this folder, for another schedule. Default: beside OUT, until it is done."
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON, and nothing else.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")] = False,
 ) -> None:
-    """Make a stream out of images: features, a trained head, corruption along a schedule.
+    """Make a stream out of images, to which the paper's experiment can be applied.
 
-    An interrupted run goes on where it was.
+    A network computes features, a head is trained on them, and the images are corrupted along a schedule. If it is
+    interrupted, the same command continues where it was.
     """
     from wane.vision import folders, models, pipeline
 
@@ -60,7 +76,7 @@ def stream(
     network = models.load(model)
     made_folder(out.parent)
     if keep is not None:
-        made_folder(keep, "--keep")
+        made_folder(keep, "keep")
     with resumable(quiet=json) as started:
         made = pipeline.make(found, network, out, settings, keep, started)
     if json:
@@ -70,7 +86,7 @@ def stream(
 
 
 def plain(made: Any, out: Path, model: str) -> dict[str, Any]:
-    """What was made, for JSON."""
+    """What was made, as plain data for JSON."""
     return {
         "file": str(out),
         "name": made.stream.name,
@@ -86,7 +102,7 @@ def plain(made: Any, out: Path, model: str) -> dict[str, Any]:
 
 
 def tell(made: Any, out: Path, model: str) -> None:
-    """A table by severity, and what to do next."""
+    """Print a table by severity, and what to do next."""
     from wane.cli.console import console, table
 
     screen = console()

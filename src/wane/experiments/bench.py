@@ -14,7 +14,7 @@ from wane.experiments.figures import COLOURS, GREY
 from wane.experiments.leaderboard import Entry
 from wane.experiments.results import Finding, markdown, versions, write_csv, write_json
 from wane.state.files import replace_file
-from wane.streams.tables import READERS
+from wane.streams.files import IN_FOLDERS, SUFFIXES
 from wane.trackers.registry import refuse_unknown
 
 COLUMNS = {  # head: key, form
@@ -49,11 +49,12 @@ def bundled() -> list[Entry]:
 def folder(path: Path) -> list[Entry]:
     """One entry for a file, or for each file of a folder; the series of a file count as one."""
     if not path.exists():
-        cure = f"give 'bundled', a file {', '.join(READERS)}, or a folder of such files"
+        cure = f"give 'bundled', a file {', '.join(SUFFIXES)}, or a folder of such files"
         raise InputError(f"{path} is not there", argument="data", cure=cure)
-    files = sorted(f for f in path.iterdir() if f.suffix in READERS and f.name not in OWN) if path.is_dir() else [path]
+    there = [f for f in path.iterdir() if f.suffix in IN_FOLDERS and f.name not in OWN] if path.is_dir() else [path]
+    files = sorted(there)
     if not files:
-        raise InputError(f"{path} holds no stream", argument="data", cure=f"files {', '.join(READERS)} are wanted")
+        raise InputError(f"{path} holds no stream", argument="data", cure=f"files {', '.join(IN_FOLDERS)} are wanted")
     stems = [f.stem for f in files]
     names = [f.stem if stems.count(f.stem) == 1 else f.name for f in files]
     return [leaderboard.entry(name, streams.read_all(f)) for name, f in zip(names, files, strict=True)]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, number, whole
+from wane.errors import InputError, InputTypeError
 from wane.report import numbers, sentences, tables
 from wane.report.calibration import drawing
 from wane.report.numbers import Numbers
@@ -111,17 +112,19 @@ def _asset(name: str) -> str:
 def _agree(tracks: Sequence[Track]) -> None:
     """Tracks that one report can be about, or an error."""
     if not isinstance(tracks, Sequence):
-        raise TypeError(f"tracks must be a list of wane.report.Track, got {described(tracks)}")
+        raise InputTypeError(f"must be a list of wane.report.Track, got {described(tracks)}", about="tracks")
     if not tracks:
-        raise ValueError("a report needs one track or more, got none: is the file of results empty?")
+        cure = "is the file of results empty?"
+        raise InputError("a report needs one track or more, got none", argument="tracks", cure=cure)
     seen = set()
     for track in tracks:
         if not isinstance(track, Track):
-            raise TypeError(f"tracks must be wane.report.Track, got {described(track)}")
+            raise InputTypeError(f"must be wane.report.Track, got {described(track)}", about="tracks")
         if track.levels != tracks[0].levels:
-            raise ValueError(f"tracks must have the same levels, got {tracks[0].levels} and {track.levels}")
+            raise InputError(f"must have the same levels, got {tracks[0].levels} and {track.levels}", about="tracks")
         if (track.name, track.method) in seen:
-            raise ValueError(f"there are two tracks of {track.name!r} by {track.method!r}: name them apart")
+            problem = f"there are two tracks of {track.name!r} by {track.method!r}"
+            raise InputError(problem, argument="tracks", cure="name them apart")
         seen.add((track.name, track.method))
 
 
@@ -201,7 +204,8 @@ def _of_method(settings: Mapping[str, Any], name: str, method: str, levels: int)
         value = value.get(method)
     if isinstance(value, (list, tuple, np.ndarray)):
         if len(value) != levels:
-            raise ValueError(f"{name} must be a number, or one for each of the {levels} levels, got {described(value)}")
+            problem = f"must be a number, or one for each of the {levels} levels, got {described(value)}"
+            raise InputError(problem, about=name)
         each = list(value)
     else:
         each = [value] + [None] * (levels - 1) if name == "coverage_bound" else [value] * levels

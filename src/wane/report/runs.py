@@ -9,15 +9,15 @@ import numpy as np
 
 from wane.conformal.settings import bound_of
 from wane.report.track import Track
-from wane.tables import Report
+from wane.runs import Report
 
 MANY = 1_000  # series, beyond which no bounds are computed: few of them are charted
 
 
 def tracks(made: Report, name: str) -> list[Track]:
-    """The series of a run that kept its rows; ``name`` is that of a table with one series."""
+    """The series of a run that kept its rows, as tracks; ``name`` is that of a table with one series."""
     found = []
-    kept = made.record.tracks() if made.record is not None else []
+    kept = made.record.tracks(made.panel.ids()) if made.record is not None else []
     for t in kept:
         own = name if made.columns.id is None else str(t.id)
         columns: dict[str, Any] = {"time": t.time, "y": t.y, "y_hat": t.y_hat, "lower": t.lower, "upper": t.upper}
@@ -29,10 +29,11 @@ def tracks(made: Report, name: str) -> list[Track]:
 
 
 def theory(made: Report, track: Any) -> tuple[Sequence[float | None] | None, float]:
-    """What the theory allows the sum of a series at each level, and its discount.
+    """What the theory allows the sum of misses of a series at each level, and its discount.
 
-    None where the sum of the chart is another than that of the theory: a run that goes on from a state or warms up,
-    scores with two sides, and outcomes at the very end of an interval, which the methods count as missed.
+    There is no bound if the chart shows another sum than the theory speaks of: if the run goes on from a state or warms
+    up, if the score has two sides, or if a true value lies at the very end of an interval, which the methods count as
+    missed.
     """
     design = made.panel.settings
     if made.resumed or design.warm_up or design.score.sides == 2:

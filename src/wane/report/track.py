@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, real_array, share
+from wane.covered import contains
+from wane.errors import InputError, InputTypeError
 
 BY_ROUND = ("time", "y", "y_hat", "lower", "upper", "covered")
 
@@ -51,20 +53,21 @@ class Track:
         """Arrays of the right shapes, or an error."""
         y = real_array("y", self.y)
         if y.ndim != 1 or not len(y):
-            raise ValueError(f"{self.name}: y must have shape (rounds,) with one round or more, got {y.shape}")
+            raise self._bad("y", f"must have shape (rounds,) with one round or more, got {y.shape}")
         if np.isinf(y).any():
-            raise ValueError(f"{self.name}: y[{int(np.argmax(np.isinf(y)))}] is infinite: NaN is a missing outcome")
+            at = int(np.argmax(np.isinf(y)))
+            raise self._bad(f"y[{at}]", "is infinite", "NaN is a missing outcome")
         levels = tuple(share("levels", a) for a in np.atleast_1d(self.levels).tolist())
         if not levels or len(set(levels)) < len(levels):
-            raise ValueError(f"{self.name}: levels must be shares of misses, each once, got {described(self.levels)}")
+            raise self._bad("levels", f"must be shares of misses, each once, got {described(self.levels)}")
         shape = (len(y), len(levels))
         lower, upper = self._table("lower", self.lower, shape), self._table("upper", self.upper, shape)
         if np.isnan(lower).any() or np.isnan(upper).any():
-            raise ValueError(f"{self.name}: lower and upper must be numbers in every round, got NaN: drop these rounds")
-        inside = np.where(np.isnan(y)[:, None], np.nan, (lower <= y[:, None]) & (y[:, None] <= upper))
+            raise self._bad("lower and upper", "must be numbers in every round, got NaN", "drop these rounds")
+        inside = np.where(np.isnan(y)[:, None], np.nan, contains(lower, upper, y[:, None]))
         covered = inside if self.covered is None else self._table("covered", self.covered, shape)
         if not (np.isnan(covered) == np.isnan(inside)).all() or not np.isin(covered[~np.isnan(covered)], (0, 1)).all():
-            raise ValueError(f"{self.name}: covered must be 1 or 0 where there is an outcome and NaN elsewhere")
+            raise self._bad("covered", "must be 1 or 0 where there is an outcome and NaN elsewhere")
         made = {
             "time": self._moments(len(y)),
             "y": y,
@@ -98,12 +101,16 @@ class Track:
         """Rounds."""
         return len(self.y)
 
+    def _bad(self, about: str, problem: str, cure: str | None = None) -> InputError:
+        """The error about one argument, with the name of the stream."""
+        return InputError(problem, about=about, cure=cure, where=self.name)
+
     def _table(self, name: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
         array = real_array(name, values)
         if array.ndim == 1 and shape[1] == 1:
             array = array[:, None]
         if array.shape != shape:
-            raise ValueError(f"{self.name}: {name} must have shape {shape}, a row a round, got {array.shape}")
+            raise self._bad(name, f"must have shape {shape}, a row a round, got {array.shape}")
         return array
 
     def _moments(self, rounds: int) -> np.ndarray | None:
@@ -114,10 +121,11 @@ class Track:
         if moments.dtype.kind == "O":
             moments = np.array([np.datetime64(_universal(t)) if hasattr(t, "isoformat") else t for t in moments])
         if moments.dtype.kind not in "Mfiu" or moments.shape != (rounds,):
-            raise TypeError(f"{self.name}: time must be {rounds} numbers or dates, got {described(self.time)}")
+            problem = f"must be {rounds} numbers or dates, got {described(self.time)}"
+            raise InputTypeError(problem, about="time", where=self.name)
         moments = moments.astype("datetime64[ms]") if moments.dtype.kind == "M" else moments.astype(np.float64)
         if not (moments[1:] >= moments[:-1]).all() or (moments != moments).any():
-            raise ValueError(f"{self.name}: time must not decrease or be missing: sort the rounds by time first")
+            raise self._bad("time", "must not decrease or be missing", "sort the rounds by time first")
         return moments
 
 

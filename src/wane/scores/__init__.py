@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from wane.checks import described
+from wane.errors import InputError, InputTypeError, Setting
 from wane.scores.base import Score
 from wane.scores.intervals import CQR, Absolute, IntervalScore, Normalised, OneSided, Signed
 from wane.scores.labels import APS, LAC, RAPS, uniforms
@@ -61,12 +62,15 @@ def make(name: str, **arguments: Any) -> Score:
     OneSided(side='lower')
     """
     if not isinstance(name, str) or name not in SCORES:
-        raise ValueError(f"no score is called {described(name)}: known are {', '.join(names())}")
-    signature = inspect.signature(SCORES[name])
-    try:
-        signature.bind(**arguments)
-    except TypeError as error:
-        raise TypeError(f"{name}: {error}; it takes {signature}") from None
+        known = f"known are {', '.join(names())}"
+        raise InputError(f"no score is called {described(name)}", argument="name", cure=known)
+    parameters = inspect.signature(SCORES[name]).parameters
+    for given in arguments.keys() - parameters.keys():
+        takes = f"it takes {', '.join(parameters) or 'nothing'}"
+        raise InputTypeError(f"{name} has no setting {given!r}", argument=given, cure=takes)
+    for needed, parameter in parameters.items():
+        if parameter.default is parameter.empty and needed not in arguments:
+            raise InputTypeError(f"{name} needs {needed!r}", argument=needed, cure=("give ", Setting(needed)))
     return SCORES[name](**arguments)
 
 
@@ -81,5 +85,5 @@ def as_score(score: Any) -> Score:
     if isinstance(score, str):
         return make(score)
     hint = "; is it alpha? write alpha=..." if isinstance(score, float) else ""
-    known = ", ".join(names())
-    raise TypeError(f"score must be one of wane.scores or a name of one, got {described(score)}: {known}{hint}")
+    problem = f"must be one of wane.scores or a name of one, got {described(score)}"
+    raise InputTypeError(problem, about="score", cure=f"{', '.join(names())}{hint}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from wane.checks import described
 from wane.conformal import ManySeries
-from wane.errors import IdError, SeriesError, UnboundedError
+from wane.errors import IdError, InputError, InputTypeError, SeriesError, UnboundedError
 from wane.serve.requests import Refused, checked, name, parsed
 from wane.serve.responses import failure, given, learned, plain
 from wane.state.files import save
@@ -47,7 +47,8 @@ class Lines:
         self.calls: Any = service  # predict, update and expire
         self.many: ManySeries = service.object if isinstance(service, Journal) else service
         if not isinstance(self.many, ManySeries):
-            raise TypeError(f"lines need a ManySeries or the journal of one, got {described(self.many)}")
+            problem = f"lines need a ManySeries or the journal of one, got {described(self.many)}"
+            raise InputTypeError(problem, argument="service")
         self.stopped = False
 
     def line(self, raw: bytes | None) -> bytes:
@@ -110,7 +111,7 @@ class Lines:
             raise Refused("request", f"path must be text, got {described(path)}")
         try:
             if self.journal is not None and any(same_file(path, self.journal.path + s) for s in ("", ".log", ".lock")):
-                raise ValueError("it belongs to the journal, give another path")
+                raise InputError("it belongs to the journal, give another path", argument="path")
             save(path, self.many)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error

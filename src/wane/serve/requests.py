@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from wane.checks import described
+from wane.errors import InputError
 
 MARK = b"\xef\xbb\xbf"  # which some systems put at the beginning of text in UTF-8
 
@@ -60,13 +61,13 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object, whose names differ."""
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise ValueError("a name comes twice in an object")
+        raise InputError("a name comes twice in an object")
     return made
 
 
 def no_number(text: str) -> None:
     """Refuse what Python would read."""
-    raise ValueError(f"JSON has no {text}, leave the field out until it is known")
+    raise InputError(f"JSON has no {text}, leave the field out until it is known")
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_constant=no_number)

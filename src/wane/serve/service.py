@@ -8,6 +8,7 @@ from typing import Any
 
 from wane.checks import described
 from wane.conformal import ManySeries
+from wane.errors import InputError, SavedFileError
 from wane.serve.answers import Lines
 from wane.state.files import Path, load
 from wane.state.journal import Journal
@@ -43,14 +44,13 @@ def opened(
 def agreeing(there: Any, fresh: ManySeries, path: Path) -> ManySeries:
     """What a file holds, if it was made with the settings of ``fresh``."""
     if not isinstance(there, ManySeries):
-        raise ValueError(f"{os.fspath(path)!r} holds a {type(there).__name__}, not what serve-lines writes")
+        raise SavedFileError(f"{os.fspath(path)!r} holds a {type(there).__name__}, not what serve-lines writes")
     found = list(differences(there.settings(), fresh.settings(), ""))
     if found:
         found.sort(key=lambda difference: difference.count("."))
         said = "; ".join(found[:3])
-        raise ValueError(
-            f"{os.fspath(path)!r} was made with other settings: {said}; give the same again, or another path"
-        )
+        problem = f"{os.fspath(path)!r} was made with other settings: {said}"
+        raise InputError(problem, argument="path", cure="give the same again, or another path")
     return there
 
 

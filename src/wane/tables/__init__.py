@@ -1,8 +1,6 @@
-"""Tables in files, larger than memory: CSV, JSON lines and Parquet through a panel, chunk by chunk."""
+"""The one reader and writer of tables: CSV, JSON lines and Parquet, larger than memory, and which column is which."""
 
-from wane.tables.columns import Columns, chosen
-from wane.tables.run import Options, Report, play
-from wane.tables.series import Series, Whole, series
-from wane.tables.session import Session
+from wane.tables.columns import GUESSES, Columns, chosen
+from wane.tables.files import reading, writing
 
-__all__ = ["Columns", "Options", "Report", "Series", "Session", "Whole", "chosen", "play", "series"]
+__all__ = ["GUESSES", "Columns", "chosen", "reading", "writing"]

@@ -1,25 +1,36 @@
-"""Which column is which: as the user says, or by its name."""
+"""Which column of a table is which: the one that the user names, or else the first that has a usual name."""
 
 from __future__ import annotations
 
 import difflib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-GUESSES = {
+from wane.errors import InputError, Setting
+
+GUESSES = {  # the usual names of each column, the most telling first; capitals do not matter
     "y": ("y", "actual", "target", "value", "truth"),
     "y_hat": ("yhat", "y_hat", "forecast", "prediction", "pred"),
-    "id": ("unique_id", "id", "series"),
-    "time": ("ds", "time", "timestamp", "date"),
+    "id": ("unique_id", "id", "series", "state"),
+    "time": ("ds", "time", "timestamp", "date", "datetime"),
+    "scale": ("scale",),
+    "score": ("score", "scores"),
 }
-OPTIONS = {"y": "--y", "y_hat": "--yhat", "id": "--id", "time": "--time"}
+MEANINGS = {"y": "the true values", "y_hat": "the forecasts"}  # of the columns that a table must have
 PAIRS = {"normalised": "the forecast and its scale", "cqr": "the lower and the upper quantile"}
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns; ``y_hat`` are one or two, ``id`` and ``time`` may be None."""
+    """The names of the columns that are used.
+
+    Args:
+        y: the true values.
+        y_hat: the forecasts, or what else the score needs of the model; one column or two.
+        id: which series a row belongs to; None if all rows are one series.
+        time: when; None if the order of the rows is that of time.
+    """
 
     y: str
     y_hat: tuple[str, ...]
@@ -28,9 +39,8 @@ class Columns:
 
     def said(self) -> str:
         """In words, such as ``y='actual', yhat='forecast'``."""
-        given = {OPTIONS[f.name][2:]: getattr(self, f.name) for f in fields(self)}
-        parts = {k: v if isinstance(v, tuple) else (v,) for k, v in given.items() if v is not None}
-        return ", ".join(f"{k}={name!r}" for k, names in parts.items() for name in names)
+        pairs = [("y", self.y), *(("yhat", name) for name in self.y_hat), ("id", self.id), ("time", self.time)]
+        return ", ".join([f"{role}={name!r}" for role, name in pairs if name is not None])
 
 
 def chosen(
@@ -43,56 +53,75 @@ def chosen(
     no_id: bool = False,
     no_time: bool = False,
 ) -> Columns:
-    """The columns of a table: those given, which must be there, and for the others the first name that is known.
+    """Choose the columns of a table: those that are given, which must exist, and for the others a usual name.
 
     >>> chosen(["ds", "actual", "forecast"]).said()
     "y='actual', yhat='forecast', time='ds'"
     """
+    # Two scores need two outputs of the model, for which there are no usual names; the others need one.
     wanted = 2 if score in PAIRS else 1
-    forecasts = tuple(y_hat)
-    if wanted == 2 and len(forecasts) != 2:
-        raise ValueError(f"--score {score} needs two columns, {PAIRS[score]}: give --yhat twice, got {len(forecasts)}")
-    if len(forecasts) > wanted:
-        raise ValueError(f"--score {score} takes one --yhat, got {len(forecasts)}: {', '.join(forecasts)}")
-    for name in (y, *forecasts, None if no_id else id, None if no_time else time):
-        if name is not None and name not in names:
-            raise ValueError(unknown(name, names))
+    if wanted == 2 and len(y_hat) != 2:
+        raise InputError(
+            f"score {score} needs two columns, {PAIRS[score]}, got {len(y_hat)}",
+            argument="y_hat",
+            cure=("give ", Setting("y_hat"), " twice"),
+        )
+    if len(y_hat) > wanted:
+        raise InputError(
+            f"score {score} takes one column of forecasts, got {len(y_hat)}, {', '.join(y_hat)}",
+            argument="y_hat",
+            cure=("give ", Setting("y_hat"), " once"),
+        )
+    # What the user names goes before what can be guessed.
     found = Columns(
         y or guessed("y", names),
-        forecasts or (guessed("y_hat", names),),
+        tuple(y_hat) or (guessed("y_hat", names),),
         None if no_id else id or first("id", names),
         None if no_time else time or first("time", names),
     )
-    used = [found.y, *found.y_hat, *[c for c in (found.id, found.time) if c is not None]]
+    used = [name for name in (found.y, *found.y_hat, found.id, found.time) if name is not None]
+    refuse_unknown(used, names)
     if len(set(used)) < len(used):
-        raise ValueError(f"each must be a column of its own, got {found.said()}")
+        raise InputError(f"each must be a column of its own, got {found.said()}")
     return found
 
 
 def refuse_repeated(names: Sequence[str], table: str) -> None:
-    """An error where two columns have one name."""
+    """Raise an error if two columns of a table have the same name."""
     for name, count in Counter(names).items():
         if count > 1:
-            raise ValueError(f"{table} has two columns of one name, {name!r}: rename or drop one")
+            raise InputError(f"{table} has two columns of one name, {name!r}", argument=name, cure="rename or drop one")
 
 
-def first(kind: str, names: Sequence[str]) -> str | None:
-    """The column that has a known name, capitals or not."""
-    by_small = {name.strip().lower(): name for name in reversed(names)}
-    return next((by_small[guess] for guess in GUESSES[kind] if guess in by_small), None)
+def refuse_unknown(wanted: Sequence[str], names: Sequence[str]) -> None:
+    """Raise an error if a column is not there; it says which one may have been meant."""
+    for name in wanted:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise InputError(f"there is no column {name!r}", argument=name, cure=f"{hint}there are {', '.join(names)}")
 
 
-def guessed(kind: str, names: Sequence[str]) -> str:
-    """The column that has a known name, or an error."""
-    what = {"y": "what came true", "y_hat": "the forecasts"}[kind]
-    name = first(kind, names)
+def first(role: str, names: Sequence[str]) -> str | None:
+    """The column that has the first of the usual names of a role, or None.
+
+    >>> first("id", ["ds", "Series", "unique_id"])
+    'unique_id'
+    """
+    small = [name.strip().lower() for name in names]
+    for guess in GUESSES[role]:
+        if guess in small:
+            return names[small.index(guess)]
+    return None
+
+
+def guessed(role: str, names: Sequence[str]) -> str:
+    """The column that has a usual name, or an error."""
+    name = first(role, names)
     if name is None:
-        raise ValueError(f"no column says that it holds {what}: give {OPTIONS[kind]}, one of {', '.join(names)}")
+        raise InputError(
+            f"no column has a usual name for {MEANINGS[role]}",
+            argument=role,
+            cure=("give ", Setting(role), f", one of {', '.join(names)}"),
+        )
     return name
-
-
-def unknown(name: str, names: Sequence[str]) -> str:
-    """The message about a column that is not there."""
-    near = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"there is no column {name!r}: {hint}there are {', '.join(names)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import datetime
+import functools
 import io
 import json
 import os
@@ -14,14 +15,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from wane.tables.chunk import Chunk, cells
+from wane.errors import InputError
+from wane.tables.chunks import Chunk, plain_numbers
 from wane.tables.columns import refuse_repeated
 
 DELIMITERS = ",;\t|"
 MARK = "\ufeff"  # before text in UTF-8; without it Excel takes the text for something else
 UNCLOSED = "unexpected end of data"  # what csv says of lines that end within quotes,
 ENDLESS = "field limit"  # and of a cell that takes in too many of them
-EMPTY = "{} is empty: wanted a header, such as ds,y,yhat, and a row a round"
+HEADER = "write a header, such as ds,y,yhat, and a row for each round"
 
 
 class CsvReader:
@@ -29,7 +31,7 @@ class CsvReader:
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         """Read the header."""
-        self.file, self.name, self.line = file, name, 0
+        self.file, self.name, self.line = file, name, 0  # lines read so far
         self.text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         try:
             self.size = os.fstat(file.fileno()).st_size
@@ -39,38 +41,36 @@ class CsvReader:
         self.mark = MARK if head and head[0].startswith(MARK) else ""
         head = [line.removeprefix(self.mark) for line in head]
         if not head or not head[0].strip():
-            raise ValueError(EMPTY.format(name))
-        self.delimiter = max(DELIMITERS, key=lambda mark: head[0].count(mark))
+            raise InputError(f"{name} is empty", argument="path", cure=HEADER)
+        self.delimiter = max(DELIMITERS, key=head[0].count)
+        self._parser = functools.partial(csv.reader, delimiter=self.delimiter, strict=True)
         self.names = self._rows(head)[0]
         refuse_repeated(self.names, name)
         self.head, self.line = "".join(head), len(head)
         self.end = "\r\n" if self.head.endswith("\r\n") else "\n"
 
     def _lines(self, count: int) -> list[str]:
-        """At most so many lines."""
+        """Read at most so many lines."""
         try:
             return list(islice(self.text, count))
         except UnicodeDecodeError as error:
             near = error.object[max(error.start - 12, 0) : error.start + 8]
-            raise ValueError(f"{self.name} is not text in UTF-8, near {near!r}: save it as CSV UTF-8") from None
+            raise InputError(f"{self.name} is not text in UTF-8, near {near!r}", cure="save it as CSV UTF-8") from None
 
     def _rows(self, lines: list[str]) -> list[list[str]]:
-        """The cells of these lines; more lines are added where the last cell goes on over the end of a line."""
+        """The cells of these lines; where the last cell goes on over the end of its line, more lines are read."""
         while True:
             try:
                 return list(self._parser(lines))
             except csv.Error as error:
                 if UNCLOSED not in str(error):
-                    hint = ": is a quote opened here and never closed?" if ENDLESS in str(error) else ""
-                    raise ValueError(f"{self._bad(lines)}: {error}{hint}") from None
+                    hint = "is a quote opened here and never closed?" if ENDLESS in str(error) else None
+                    raise InputError(str(error), cure=hint, where=self._bad(lines)) from None
                 if not self._add(lines):
-                    raise ValueError(f"{self._bad(lines)}: a quote is opened here and never closed") from None
-
-    def _parser(self, lines: list[str]) -> Any:
-        return csv.reader(lines, delimiter=self.delimiter, strict=True)
+                    raise InputError("a quote is opened here and never closed", where=self._bad(lines)) from None
 
     def _add(self, lines: list[str]) -> bool:
-        """Add the lines up to one that may close a quote; False at the end of the file."""
+        """Add the lines up to one that may close a quote; False if the file has ended."""
         size, quotes = len(lines), 0
         while not quotes % 2 and (more := self._lines(1)):
             lines += more
@@ -78,7 +78,7 @@ class CsvReader:
         return len(lines) > size
 
     def _bad(self, lines: list[str]) -> str:
-        """Where the first row begins that is none."""
+        """Where the first row begins that cannot be read."""
         parser, begin = self._parser(lines), 0
         with contextlib.suppress(csv.Error):
             for _ in parser:
@@ -86,10 +86,11 @@ class CsvReader:
         return f"{self.name}, line {self.line + begin + 1}"
 
     def read(self, rows: int) -> Chunk | None:
-        """About so many lines; empty ones are left out."""
+        """Read about so many lines; empty ones are left out."""
         lines = self._lines(rows)
         if not lines:
             return None
+        # Most often a row is a line. Where a cell holds the end of a line, several lines are joined to one row.
         first, parsed = self.line + 1, self._rows(lines)
         numbers: Sequence[int] = range(first, first + len(lines))
         self.line += len(lines)
@@ -101,13 +102,13 @@ class CsvReader:
             numbers = [numbers[i] for i in kept]
         if (lengths := set(map(len, parsed))) and lengths != {len(self.names)}:
             bad = next(i for i, row in enumerate(parsed) if len(row) != len(self.names))
-            raise ValueError(
-                f"{self.name}, line {numbers[bad]}: {len(parsed[bad])} cells, but the header has {len(self.names)}"
+            raise InputError(
+                f"{len(parsed[bad])} cells, but the header has {len(self.names)}",
+                where=f"{self.name}, line {numbers[bad]}",
             )
-        places = {name: k for k, name in enumerate(self.names)}
 
         def column(name: str) -> list[str]:
-            k = places[name]
+            k = self.names.index(name)
             return [row[k] for row in parsed]
 
         def where(i: int) -> str:
@@ -116,11 +117,11 @@ class CsvReader:
         return Chunk(self.names, len(parsed), column, column, where, ".csv", lines)
 
     def nothing(self) -> Chunk:
-        """No rows."""
+        """Give a chunk without rows."""
         return Chunk.empty(self.names, ".csv", [])
 
     def _joined(self, lines: list[str], first: int) -> tuple[list[str], list[int]]:
-        """One text a row, where some go over several lines; and the number of its first line."""
+        """The text of each row, where some go over several lines, and the number of its first line."""
         reader = self._parser(lines)
         made, numbers, begin = [], [], 0
         for _ in reader:
@@ -130,15 +131,15 @@ class CsvReader:
         return made, numbers
 
     def share(self) -> float | None:
-        """By the bytes."""
+        """Say how much has been read, by the bytes."""
         return min(self.file.tell() / self.size, 1.0) if self.size else None
 
 
 class CsvWriter:
-    """A CSV file; beside rows of a CSV file, what is new is all that is written anew."""
+    """A CSV file; the rows of another CSV file are copied as they stand, and only the new cells are formatted."""
 
     def __init__(self, file: BinaryIO, source: Any) -> None:
-        """Write as the source does, where that is a CSV file."""
+        """Write with the delimiter and the line ends of the source, if that is a CSV file."""
         self.file = file
         self.source = source if isinstance(source, CsvReader) else None
         self.delimiter = self.source.delimiter if self.source else ","
@@ -146,7 +147,7 @@ class CsvWriter:
         self.begun = False
 
     def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
-        """The rows, and the header before the first."""
+        """Write the rows, and the header before the first."""
         if not self.begun:
             head = self.source.mark + self.source.head.rstrip("\r\n") if self.source else self._line(chunk.names)
             self._put([self.delimiter.join([head, self._line(list(new))])])
@@ -156,7 +157,7 @@ class CsvWriter:
         else:
             columns = [[shown(v) for v in chunk.values(name)] for name in chunk.names]
             rows = [self._line(row) for row in zip(*columns, strict=True)]
-        added = [["" if v is None else repr(v) for v in cells(values)] for values in new.values()]
+        added = [["" if v is None else repr(v) for v in plain_numbers(values)] for values in new.values()]
         self._put(map(self.delimiter.join, zip(rows, *added, strict=True)))
 
     def _line(self, row: Sequence[str]) -> str:
@@ -170,11 +171,11 @@ class CsvWriter:
             self.file.write((text + self.end).encode())
 
     def close(self, whole: bool = True) -> None:
-        """Everything is written."""
+        """Do nothing: everything is written."""
 
 
 def shown(value: Any) -> str:
-    """A value as the text of a cell.
+    """A value of another kind of table as the text of a cell.
 
     >>> shown(None), shown(0.1), shown(True), shown({"a": [1]})
     ('', '0.1', 'true', '{"a": [1]}')

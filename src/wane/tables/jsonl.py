@@ -12,10 +12,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from wane.tables.chunk import Chunk, cells
+from wane.errors import InputError, Setting
+from wane.tables.chunks import Chunk, plain_numbers
 
-LOST = "{}: the first object has no field {!r}, and its fields are the columns: write JSON lines, or give it one"
-TAKEN = "{}: the object has the field {!r} already: choose a --prefix for the new ones"
+EXAMPLE = "{'y': 1.5, 'yhat': 1.2}"
 
 
 class JsonReader:
@@ -32,12 +32,12 @@ class JsonReader:
         self.names: list[str] = []
         first = self.read(1)
         if first is None:
-            raise ValueError(f"{name} is empty: wanted a JSON object a line, such as {{'y': 1.5, 'yhat': 1.2}}")
+            raise InputError(f"{name} is empty", argument="path", cure=f"write a JSON object a line, such as {EXAMPLE}")
         self.names = list(first.own[0][1])
         self.ahead, self.line = [first.own[0][0]], self.line - 1
 
     def read(self, rows: int) -> Chunk | None:
-        """So many lines; empty ones are left out."""
+        """Read so many lines; empty ones are left out."""
         pairs: list[tuple[bytes, dict[str, Any]]] = []
         numbers: list[int] = []
         while not pairs:
@@ -59,7 +59,14 @@ class JsonReader:
         def values(name: str) -> list[Any]:
             for i, (_, found) in unseen:
                 if not known.issuperset(found):
-                    raise ValueError(LOST.format(where(i), next(field for field in found if field not in known)))
+                    field = next(field for field in found if field not in known)
+                    raise InputError(
+                        f"the first object has no field {field!r}, and its fields are the columns",
+                        argument=field,
+                        row=i,
+                        cure="write JSON lines, or give it one",
+                        where=where(i),
+                    )
             return column(name)
 
         def where(i: int) -> str:
@@ -68,22 +75,26 @@ class JsonReader:
         return Chunk(self.names, len(pairs), column, values, where, ".jsonl", pairs)
 
     def nothing(self) -> Chunk:
-        """No rows."""
+        """Give a chunk without rows."""
         return Chunk.empty(self.names, ".jsonl", [])
 
     def _object(self, line: bytes) -> dict[str, Any]:
+        here = f"{self.name}, line {self.line}"
         try:
             found = json.loads(line)
         except ValueError as error:
-            raise ValueError(f"{self.name}, line {self.line} is not JSON: {reason(error)}") from None
+            why = str(error)
+            if isinstance(error, json.JSONDecodeError):  # whose own message counts lines within this one
+                why = f"{error.msg} (character {error.pos + 1})"
+            raise InputError(f"this is not JSON, {why}", where=here) from None
         except RecursionError:
-            raise ValueError(f"{self.name}, line {self.line} is nested too deeply to be read: flatten it") from None
+            raise InputError("this is nested too deeply to be read", cure="flatten it", where=here) from None
         if not isinstance(found, dict):
-            raise ValueError(f"{self.name}, line {self.line} must be a JSON object, such as {{'y': 1.5, 'yhat': 1.2}}")
+            raise InputError(f"this must be a JSON object, such as {EXAMPLE}", where=here)
         return found
 
     def share(self) -> float | None:
-        """By the bytes."""
+        """Say how much has been read, by the bytes."""
         return min(self.file.tell() / self.size, 1.0) if self.size else None
 
 
@@ -95,15 +106,21 @@ class JsonWriter:
         self.file = file
 
     def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
-        """An object a row."""
+        """Write an object for each row."""
         added = [dict(zip(new, row, strict=True)) for row in zip(*[finite(v) for v in new.values()], strict=True)]
         if chunk.kind == ".jsonl":
             for i, (_, found) in enumerate(chunk.own):
                 if taken := new.keys() & found.keys():
-                    raise ValueError(TAKEN.format(chunk.where(i), min(taken)))
+                    raise InputError(
+                        f"the object has the field {min(taken)!r} already",
+                        argument=min(taken),
+                        row=i,
+                        cure=("choose a ", Setting("prefix"), " for the new ones"),
+                        where=chunk.where(i),
+                    )
             made = [extended(line, found, more) for (line, found), more in zip(chunk.own, added, strict=True)]
         else:
-            columns = [cells(known[n]) if n in known else chunk.values(n) for n in chunk.names]
+            columns = [plain_numbers(known[n]) if n in known else chunk.values(n) for n in chunk.names]
             rows = zip(*columns, strict=True)
             made = [
                 json.dumps(
@@ -115,7 +132,7 @@ class JsonWriter:
             self.file.write(b"\n".join(made) + b"\n")
 
     def close(self, whole: bool = True) -> None:
-        """Everything is written."""
+        """Do nothing: everything is written."""
 
 
 def extended(line: bytes, found: dict[str, Any], more: dict[str, Any]) -> bytes:
@@ -129,13 +146,8 @@ def extended(line: bytes, found: dict[str, Any], more: dict[str, Any]) -> bytes:
 
 
 def finite(values: np.ndarray) -> list[Any]:
-    """Numbers that JSON has."""
-    return [str(v) if v is not None and math.isinf(v) else v for v in cells(values)]
-
-
-def reason(error: ValueError) -> str:
-    """Why a line is not JSON; which line that is, is said elsewhere."""
-    return f"{error.msg} (character {error.pos + 1})" if isinstance(error, json.JSONDecodeError) else str(error)
+    """Numbers as JSON has them: None for NaN, text for an infinite one."""
+    return [str(v) if v is not None and math.isinf(v) else v for v in plain_numbers(values)]
 
 
 def plain(value: Any) -> Any:

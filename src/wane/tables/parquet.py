@@ -9,38 +9,38 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from wane.tables.chunk import MOST, Chunk, cells, pure
+from wane.errors import InputError, MissingExtraError
+from wane.tables.chunks import MOST, Chunk, plain_numbers
 from wane.tables.columns import refuse_repeated
-
-FAR = "{}: the column {!r} has a moment that Python's dates do not reach: write Parquet, or drop the column"
-MIXED = "{} has values of several types, and Parquet one for all its rows ({}): write CSV or JSON lines"
 
 
 def needed() -> tuple[Any, Any]:
-    """Pyarrow and its module for Parquet."""
+    """Import pyarrow and its module for Parquet."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ImportError('Parquet needs pyarrow: pip install "wane[parquet]", or use CSV or JSON lines') from None
+        raise MissingExtraError(
+            "Parquet needs pyarrow", cure='pip install "wane[parquet]", or use CSV or JSON lines'
+        ) from None
     return pyarrow, pyarrow.parquet
 
 
 @contextlib.contextmanager
 def named(name: str) -> Iterator[None]:
-    """Pyarrow's errors with the name of the file."""
+    """Turn errors of pyarrow into ours, with the name of the file."""
     pa, _ = needed()
     try:
         yield
     except pa.ArrowException as error:
-        raise ValueError(f"{name} cannot be read as Parquet, or is damaged: {first_line(error)}") from None
+        raise InputError(f"{name} cannot be read as Parquet, or is damaged ({first_line(error)})") from None
 
 
 class ParquetReader:
     """A Parquet file, batch by batch."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        """Read what the file says about itself; what cannot be searched is read as a whole."""
+        """Read what the file says about itself; a pipe, which cannot be searched, is read as a whole."""
         pa, parquet = needed()
         self.pa, self.name, self.row = pa, name, 0
         if not file.seekable():
@@ -54,7 +54,7 @@ class ParquetReader:
         self.batch: Any = None
 
     def read(self, rows: int) -> Chunk | None:
-        """At most so many rows."""
+        """Read at most so many rows."""
         with named(self.name):
             while self.batch is None or not self.batch.num_rows:
                 self.batch = next(self.batches, None)
@@ -71,7 +71,12 @@ class ParquetReader:
             try:
                 return self._values(part.column(name))
             except OverflowError:
-                raise ValueError(FAR.format(self.name, name)) from None
+                raise InputError(
+                    f"the column {name!r} has a moment that Python's dates do not reach",
+                    argument=name,
+                    cure="write Parquet, or drop the column",
+                    where=self.name,
+                ) from None
 
         def where(i: int) -> str:
             return f"{self.name}, row {first + i}"
@@ -79,7 +84,7 @@ class ParquetReader:
         return Chunk(self.names, part.num_rows, column, values, where, ".parquet", part)
 
     def nothing(self) -> Chunk:
-        """No rows, with the types of the columns."""
+        """Give a chunk without rows, which has the types of the columns."""
         schema = self.file.schema_arrow
         none = self.pa.RecordBatch.from_arrays([self.pa.array([], field.type) for field in schema], schema=schema)
         return Chunk.empty(self.names, ".parquet", none)
@@ -105,7 +110,7 @@ class ParquetReader:
         """Python's values; a moment that is finer than Python's as text."""
         types, kind = self.pa.types, column.type
         if types.is_floating(kind) or (types.is_integer(kind) and not column.null_count):
-            return pure(self._cells(column))
+            return list(self._cells(column).tolist())
         if (types.is_timestamp(kind) or types.is_time(kind)) and kind.unit == "ns":
             try:
                 column = column.cast(
@@ -116,7 +121,7 @@ class ParquetReader:
         return list(column.to_pylist())
 
     def share(self) -> float | None:
-        """By the rows."""
+        """Say how much has been read, by the rows."""
         return self.row / self.total if self.total else None
 
 
@@ -136,7 +141,7 @@ class ParquetWriter:
         self.waiting: list[Any] = []
 
     def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
-        """Rows with their new columns."""
+        """Keep rows with their new columns until there are enough for a row group."""
         pa = self.pa
         self.own = chunk.kind == ".parquet"
         if self.own:
@@ -154,11 +159,11 @@ class ParquetWriter:
         """A column of another kind of file."""
         values = chunk.values(name)  # of a known column too: it says if anything would be lost
         if name in known:
-            return self.pa.array(cells(known[name]), self.pa.float64())
+            return self.pa.array(plain_numbers(known[name]), self.pa.float64())
         try:
             return self.pa.array([typed(v) for v in values], self.pa.string() if chunk.kind == ".csv" else None)
         except (self.pa.ArrowException, OverflowError) as error:
-            raise ValueError(MIXED.format(f"the column {name!r}", first_line(error))) from None
+            raise mixed(f"the column {name!r}", error) from None
 
     def _flush(self) -> None:
         if not self.waiting:
@@ -168,7 +173,7 @@ class ParquetWriter:
             schema = self._types() if self.out is None else self.out.schema
             table = pa.concat_tables([p if p.schema.equals(schema) else p.cast(schema) for p in self.waiting])
         except pa.ArrowException as error:
-            raise ValueError(MIXED.format("a column", first_line(error))) from None
+            raise mixed("a column", error) from None
         if self.out is None:
             self.out = self.parquet.ParquetWriter(self.file, schema)
         self.out.write_table(table)
@@ -186,7 +191,7 @@ class ParquetWriter:
         return schema
 
     def close(self, whole: bool = True) -> None:
-        """The last rows, and the end of the file."""
+        """Write the last rows, and the end of the file."""
         try:
             if whole:
                 self._flush()
@@ -198,6 +203,12 @@ class ParquetWriter:
 def typed(value: Any) -> Any:
     """A cell of another kind of file: nothing is nothing."""
     return None if value is None or value == "" else value
+
+
+def mixed(column: str, error: Exception) -> InputError:
+    """The error about a column whose values have no common type."""
+    problem = f"{column} has values of several types, and Parquet one for all its rows ({first_line(error)})"
+    return InputError(problem, cure="write CSV or JSON lines")
 
 
 def first_line(error: Exception) -> str:

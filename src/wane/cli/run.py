@@ -1,8 +1,9 @@
-"""``wane run``: intervals for a table of forecasts and outcomes."""
+"""``wane run``: intervals for a table of forecasts and true values."""
 
 from __future__ import annotations
 
 import enum
+import functools
 import json as plain_json
 import math
 import sys
@@ -11,22 +12,34 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.completion import method_of
+from wane.cli.console import rows_shown
 from wane.cli.main import Interrupted
-from wane.cli.options import File, Format, Id, InFormat, Json, NoId, NoTime, Score, Time, Y, YHat, assigned
-from wane.cli.progress_rows import rows_shown
-from wane.cli.words import spoken
-
-OWN = {name: f"--{name.replace('_', '-')}" for name in ("alpha", "delay", "method", "score", "warm_up")}
+from wane.cli.options import (
+    File,
+    Format,
+    Id,
+    InFormat,
+    Json,
+    NoId,
+    NoTime,
+    Score,
+    Time,
+    Y,
+    YHat,
+    assigned,
+    method_of,
+    speaking,
+)
 
 
 class Duplicates(str, enum.Enum):
-    """What to do with rows of the same time."""
+    """What to do about rows of a series with the same time."""
 
     error = "error"
     keep = "keep"
 
 
+@speaking
 def run(
     file: File,
     y: Y = None,
@@ -37,43 +50,64 @@ def run(
     no_time: NoTime = False,
     method: Annotated[
         str | None,
-        typer.Option(help="See wane methods. Default: auto up to 1,000 series, else magl.", autocompletion=method_of),
+        typer.Option(
+            help="Name of a method; wane methods lists them. Default: auto for up to 1,000 series, magl for more.",
+            autocompletion=method_of,
+        ),
     ] = None,
     alpha: Annotated[
         list[float] | None,
-        typer.Option(min=0.0, max=1.0, help="The share that may be missed; several times for several levels."),
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="The share of true values that may lie outside. Default: 0.1. Repeat it for several levels.",
+        ),
     ] = None,
-    score: Annotated[Score | None, typer.Option(help="How wrong a forecast was; absolute.")] = None,
-    delay: Annotated[int | None, typer.Option(min=0, help="An outcome is known so many rows later.")] = None,
-    warm_up: Annotated[int | None, typer.Option(min=0, help="Labels of each series before its intervals.")] = None,
+    score: Annotated[Score | None, typer.Option(help="How to measure an error. Default: absolute.")] = None,
+    delay: Annotated[
+        int | None, typer.Option(min=0, help="A true value is known only after so many more rows of its series.")
+    ] = None,
+    warm_up: Annotated[
+        int | None, typer.Option(min=0, help="Each series gets intervals only after so many true values.")
+    ] = None,
     set: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE of the method or the panel.", metavar="NAME=VALUE")
+        list[str] | None,
+        typer.Option("--set", help="Another setting of the method, or a limit of the intervals.", metavar="NAME=VALUE"),
     ] = None,
-    state: Annotated[str | None, typer.Option(help="Go on from this file, and replace it at the end.")] = None,
-    out: Annotated[str, typer.Option(help="The table to write; - is standard output.")] = "-",
-    report: Annotated[Path | None, typer.Option(help="Write a report, REPORT.html.")] = None,
-    prefix: Annotated[str, typer.Option(help="Of the names of the new columns.")] = "",
-    duplicates: Annotated[Duplicates, typer.Option(help="Rows of a series with the same time.")] = Duplicates.error,
-    sort: Annotated[bool, typer.Option("--sort", help="Rows are not in order: read all, play them by time.")] = False,
-    skip: Annotated[int, typer.Option(min=0, help="Pass over so many rows, as after an interruption.")] = 0,
+    state: Annotated[
+        str | None, typer.Option(help="File to continue from, if it exists; it is replaced at the end.")
+    ] = None,
+    out: Annotated[str, typer.Option(help="Table to write, or - for standard output.")] = "-",
+    report: Annotated[Path | None, typer.Option(help="Also write an HTML page about the run to this file.")] = None,
+    prefix: Annotated[str, typer.Option(help="What the names of the new columns begin with.")] = "",
+    duplicates: Annotated[
+        Duplicates, typer.Option(help="What to do about two rows of a series with the same time.")
+    ] = Duplicates.error,
+    sort: Annotated[
+        bool, typer.Option("--sort", help="The rows are not in order: read the whole table, and play it by time.")
+    ] = False,
+    skip: Annotated[int, typer.Option(min=0, help="Pass over the first rows, as after an interruption.")] = 0,
     format: InFormat = None,
-    out_format: Annotated[Format | None, typer.Option(help="Of the output; that of FILE for standard output.")] = None,
+    out_format: Annotated[
+        Format | None, typer.Option(help="Format of the output. Default: by its name, or that of FILE.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Intervals for every row of a table, each from the rows before it: columns lower and upper beside yours."""
-    from wane import tables
-    from wane.tables.paths import STANDARD, unwritable
-    from wane.tables.run import described
+    """Give every row of a table an interval, learned from the rows before it.
+
+    The output is your table with two more columns, lower and upper.
+    """
+    from wane import runs
+    from wane.tables.files import STANDARD, unwritable
 
     if json and out == STANDARD:
         raise typer.BadParameter("--json prints on standard output: give a file", param_hint="--out")
-    options = tables.Options(
+    options = runs.Options(
         y, tuple(yhat or ()), id, time, no_id, no_time, method, tuple(alpha or ()), score and score.value, delay,
-        warm_up, assigned("--set", set or (), OWN), duplicates.value, prefix, sort, skip,
+        warm_up, assigned("--set", set or (), run), duplicates.value, prefix, sort, skip,
     )  # fmt: skip
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
     page = None if report is None else str(report)
-
     written = [out, state]
 
     def reporting(made: Any) -> None:
@@ -81,15 +115,14 @@ def run(
             if write_report(Path(str(page)), made, file):
                 written.append(page)
         except OSError as error:
-            raise OSError(unwritable(str(page), error, "--report")) from None
+            raise unwritable(str(page), error, "report") from None
 
-    on_screen = out == STANDARD and sys.stdout is not None and sys.stdout.isatty()  # the rows: no bar among them
-    with rows_shown(quiet=json or on_screen) as progress, spoken():
-        made = tables.play(
-            file, out, options, state, kinds, teller(json), progress, report=page, write_report=reporting
-        )
+    # Rows on the screen and a bar among them would be unreadable.
+    on_screen = out == STANDARD and sys.stdout is not None and sys.stdout.isatty()
+    with rows_shown(quiet=json or on_screen) as progress:
+        made = runs.play(file, out, options, state, kinds, teller(json), progress, report=page, write_report=reporting)
     if json:
-        typer.echo(plain_json.dumps(finite(described(made)), indent=2))
+        typer.echo(plain_json.dumps(finite(made.plain()), indent=2))
     else:
         tell(made, out, written)
     if made.interrupted:
@@ -97,7 +130,7 @@ def run(
 
 
 def cut_off(file: str, out: str, state: str | None, skip: int, rows: int) -> str:
-    """What Ctrl-C has left.
+    """What Ctrl-C has left, and how to go on.
 
     >>> cut_off("in.csv", "out.csv", "state", 10, 1024)
     'interrupted: out.csv and state have rows 11 to 1,034; the others: wane run in.csv --skip 1034 ...'
@@ -110,12 +143,12 @@ def cut_off(file: str, out: str, state: str | None, skip: int, rows: int) -> str
 
 
 def teller(quiet: bool) -> Any:
-    """Sentences to standard error."""
-    return lambda text: None if quiet else typer.echo(text, err=True)
+    """A function that prints sentences for the user on standard error, or nothing."""
+    return (lambda text: None) if quiet else functools.partial(typer.echo, err=True)
 
 
 def write_report(path: Path, made: Any, file: str) -> bool:
-    """The rows of the run as a report; False if there is none to write."""
+    """Write the rows of a run as a report; False if there is none to write."""
     from wane.report import write
     from wane.report.runs import tracks as tracks_of
 
@@ -135,22 +168,24 @@ def write_report(path: Path, made: Any, file: str) -> bool:
 
 
 def tell(made: Any, out: str, written: list[str | None]) -> None:
-    """What became of the rows; beside a table on standard output it goes to standard error."""
+    """Print what became of the rows; on standard error, if the table itself is on standard output."""
     on_error = out == "-"
     speed = made.rows / made.seconds if made.seconds else 0.0
     typer.echo(f"{made.rows:,} rows, {made.series:,} series, {speed:,.0f} rows a second", err=on_error)
     if made.rows and not made.learned:
         typer.echo(
-            f"no outcome was learned: each is known {made.delay:,} rows later (--delay), and no series has more rows",
+            f"no true value was learned: each is known {made.delay:,} rows later (--delay), and no series has more "
+            "rows",
             err=on_error,
         )
     elif not made.labels:
-        typer.echo("no row has an interval and an outcome: nothing can be judged", err=on_error)
+        typer.echo("no row has an interval and a true value: nothing can be judged", err=on_error)
     else:
         for level, coverage, width, n in zip(made.alpha, made.coverage, made.width, made.infinite, strict=True):
             typer.echo(
-                f"{made.method}: {100 * coverage:.1f} % of {made.labels:,} outcomes inside, wanted "
-                f"{100 * (1 - level):g} %; mean width {width:.4g}" + (f" without {n:,} that are infinite" if n else ""),
+                f"{made.method}: {100 * coverage:.1f} % of {made.labels:,} true values inside (target "
+                f"{100 * (1 - level):g} %); mean width {width:.4g}"
+                + (f" without {n:,} that are infinite" if n else ""),
                 err=on_error,
             )
     if made.rows > 10 and made.series >= made.rows:

@@ -1,0 +1,390 @@
+"""A table through a panel: read, play and write it chunk by chunk, and keep the state at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import threading
+import time as clock
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wane.errors import InputError, Setting
+from wane.panel import Panel
+from wane.runs.session import Record, Session, keeping, loaded
+from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, chunks, joined, keys, parsed
+from wane.tables.columns import Columns, chosen
+from wane.tables.files import kind_of, reading, refuse_same, refuse_unwritable, writing
+
+SMALL = 1_000  # series for which auto is not slow
+FIRST, LEAST = 1_024, 256  # rows of the first chunk, and of the smallest
+A_SERIES = 8  # rows of a chunk for each series, whose state is kept safe once a chunk
+QUICK, SLOW = 0.2, 0.6  # seconds of a chunk: then the next is larger, or smaller
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for; what is None, or empty, is left to the state or to the defaults.
+
+    Args:
+        y, y_hat, id, time, no_id, no_time: the columns, as for ``chosen``.
+        method: the name of a method; None is auto for up to 1,000 series, and magl for more.
+        alpha: the shares of misses to allow; none is 0.1.
+        score: the name of a score; None is absolute.
+        delay: after how many more rows of its series a true value is learned.
+        warm_up: with how many true values each series begins, before it gets intervals.
+        settings: further settings of the method and of the panel.
+        duplicates: what to do about rows of a series with the same time: "error" or "keep".
+        prefix: what the names of the new columns begin with.
+        sort: whether to read the whole table first and play it in the order of its times.
+        skip: how many rows to pass over at the beginning.
+    """
+
+    y: str | None = None
+    y_hat: tuple[str, ...] = ()
+    id: str | None = None
+    time: str | None = None
+    no_id: bool = False
+    no_time: bool = False
+    method: str | None = None
+    alpha: tuple[float, ...] = ()
+    score: str | None = None
+    delay: int | None = None
+    warm_up: int | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    duplicates: str = "error"
+    prefix: str = ""
+    sort: bool = False
+    skip: int = 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a run; the counts are of its own rows, not of those before it.
+
+    Attributes:
+        learned: False if no series is longer than the delay, so that no true value was learned.
+        coverage: by level, the share of true values inside.
+        width: by level, the mean of the finite widths.
+        infinite: by level, how many intervals are infinite.
+        interrupted: whether Ctrl-C has cut it short.
+        resumed: whether it went on from a state.
+    """
+
+    columns: Columns
+    method: str
+    alpha: tuple[float, ...]
+    score: str
+    delay: int
+    rows: int
+    series: int
+    labels: int
+    learned: bool
+    coverage: tuple[float, ...]
+    width: tuple[float, ...]
+    infinite: tuple[int, ...]
+    seconds: float
+    interrupted: bool
+    record: Record | None
+    panel: Panel
+    resumed: bool
+
+    def plain(self) -> dict[str, Any]:
+        """The report as plain data, without the record and the panel."""
+        names = [f.name for f in dataclasses.fields(self) if f.name not in ("record", "panel", "resumed")]
+        return {name: getattr(self, name) for name in names} | {"columns": dataclasses.asdict(self.columns)}
+
+
+def play(
+    path: str,
+    out: str,
+    options: Options,
+    state: str | None = None,
+    kinds: tuple[str | None, str | None] = (None, None),
+    told: Callable[[str], Any] = lambda text: None,
+    progress: Callable[[int, float | None], Any] = lambda rows, share: None,
+    record: bool = False,
+    report: str | None = None,
+    write_report: Callable[[Report], Any] = lambda report: None,
+) -> Report:
+    """Give every row of a table an interval, and write them into another table.
+
+    After an error ``out`` and ``state`` are as before.
+
+    Args:
+        path: the table, or "-" for standard input.
+        out: the table to write, or "-" for standard output; a file is replaced as a whole.
+        options: the columns and the settings.
+        state: a file to go on from, if it exists; it is replaced right after ``out``, once both are on the disk.
+        kinds: of the two tables, such as ".csv", where their names do not say it.
+        told: is called with sentences for the user.
+        progress: is called with the number of rows so far, and the share of the table where it is known.
+        record: keep the rows, so that a report can be made of them.
+        report: the path of a report that ``write_report`` will write.
+        write_report: writes the report, before ``out`` is replaced.
+    """
+    # What cannot work is refused before anything is read: a file in two roles, a file that cannot be written.
+    kind_in = kinds[0] or kind_of(path)
+    kind_out = kinds[1] or kind_of(out, kind_in, "out_format")
+    refuse_same({"path": path, "out": out, "state": state, "report": report})
+    refuse_unwritable({"state": state, "report": report})
+    begun, stop = clock.perf_counter(), Stop()
+    with stop.watching(), keeping(state) as keep, reading(path, kind_in) as reader:
+        session = started(loaded(state), reader, path, kind_in, options, state, told)
+        before, design = session.rows, session.panel.settings
+        kept = Record(len(design.alphas), record or report is not None)
+        names = [f"{options.prefix}{side}{end}" for end in design.suffixes for side in ("lower", "upper")]
+        if taken := [name for name in names if name in reader.names]:
+            raise InputError(
+                f"the table has the columns {', '.join(taken)} already",
+                argument="prefix",
+                cure=("give ", Setting("prefix"), ", such as wane_"),
+            )
+        # Both files are complete before the output takes the place of the old one, and then the state.
+        with writing(out, kind_out, reader) as writer:
+            run = Run(reader, writer, session, options, names, stop, progress, kept)
+            cut = run.sorted() if options.sort else run.straight()
+            made = summed_up(session, before, clock.perf_counter() - begun, cut, kept)
+            if report is not None:
+                write_report(made)
+            if keep is not None:
+                keep(session)
+    if len(session.panel) > session.older > 0 and not session.met:
+        told(
+            f"warning: {state} knew none of the series of this table, which begin anew: is it the state of another one?"
+        )
+    return made
+
+
+def started(
+    session: Session | None,
+    reader: Reader,
+    path: str,
+    kind: str,
+    options: Options,
+    state: str | None,
+    told: Callable[[str], Any],
+) -> Session:
+    """The session to go on with, or a new one; the user is told what was guessed and chosen."""
+    # The columns come first: a new session depends on them, and an old one must have had the same.
+    o = options
+    score = o.score or (score_name(session.panel) if session else "absolute")
+    columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time)
+    told(f"using {columns.said()}")
+    if o.sort and columns.time is None:
+        cure = ("give ", Setting("time"))
+        raise InputError("to sort the rows, a column of times is needed", argument="sort", cure=cure)
+    if session is not None:
+        refuse_other(session, columns, o, state)
+        design = session.panel.settings
+        told(
+            f"going on from {state}: {design.method}, alpha {', '.join(f'{a:g}' for a in design.alphas)}, "
+            f"{session.rows:,} rows of {len(session.panel):,} series so far"
+        )
+        return session
+    method = o.method
+    if method is None:
+        method, why = default_method(path, kind, columns)
+        told(f"method {method}: {why}")
+    levels = o.alpha or (0.1,)
+    panel = Panel(method, levels[0] if len(levels) == 1 else levels, score, warm_up=o.warm_up or 0, **o.settings)
+    return Session(panel, columns, o.delay or 0)
+
+
+def score_name(panel: Panel) -> str:
+    """The name of the score of a panel."""
+    return type(panel.settings.score).__name__.lower()
+
+
+def refuse_other(session: Session, columns: Columns, options: Options, state: str | None) -> None:
+    """Raise an error if a state was made with other columns or settings than those that are given now."""
+    design = session.panel.settings
+    had = {**design.hyperparameters, "lower_limit": design.limits[0], "upper_limit": design.limits[1]}
+    had |= {"on_unbounded": design.on_unbounded, "threads": session.panel.threads}
+    pairs = [
+        ("method", design.method, options.method),
+        ("alpha", design.alphas, options.alpha or None),
+        ("score", score_name(session.panel), options.score),
+        ("delay", session.delay, options.delay),
+        ("warm_up", design.warm_up, options.warm_up),
+        *((name, had.get(name, "its default"), value) for name, value in options.settings.items()),
+        ("columns", session.columns.said(), columns.said()),
+    ]
+    for name, old, new in pairs:
+        if new is not None and new != old:
+            then, now = (", ".join(f"{v:g}" for v in x) if isinstance(x, tuple) else str(x) for x in (old, new))
+            raise InputError(
+                f"{state} was made with {name} {then}, now it is {now}",
+                argument=name,
+                cure=("give the same settings, or another ", Setting("state")),
+            )
+
+
+def default_method(path: str, kind: str, columns: Columns) -> tuple[str, str]:
+    """The method for a table if the user names none, and why: auto for few series, magl for many."""
+    if columns.id is None:
+        return "auto", "the table is one series"
+    if not os.path.isfile(path):  # standard input, or another pipe: it can be read once
+        return "auto", f"how many series come is not known yet; beyond {SMALL:,}, --method magl is much faster"
+    found: set[Any] = set()
+    with reading(path, kind) as reader:
+        for chunk in chunks(reader):
+            ids = keys(chunk, columns.id)
+            found.update(np.unique(ids).tolist() if isinstance(ids, np.ndarray) else ids)
+            if len(found) > SMALL:
+                why = f"the table has more than {SMALL:,} series, on which it is many times faster than auto"
+                return (
+                    "magl",
+                    f"{why}; short series, or of different sizes, do better with --warm-up 20 --set epsilon=auto",
+                )
+    return "auto", f"the table has {len(found):,} series"
+
+
+class Stop:
+    """Ctrl-C: while rows are read it stops at once, else after the chunk; a second one stops at once."""
+
+    def __init__(self) -> None:
+        """Nothing was asked for, and nothing has been read."""
+        self.asked, self.reading = False, True
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """Handle the signal."""
+        if self.asked or self.reading:
+            self.asked = True
+            raise KeyboardInterrupt
+        self.asked = True
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Handle signals while this is entered; only a main thread can."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGINT, self)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One table on its way from a reader through a session to a writer; ``names`` are those of the new columns."""
+
+    reader: Reader
+    writer: Writer
+    session: Session
+    options: Options
+    names: list[str]
+    stop: Stop
+    progress: Callable[[int, float | None], Any]
+    kept: Record
+
+    def straight(self) -> bool:
+        """Play the table chunk by chunk; True if Ctrl-C has cut it short after a chunk."""
+        size, done = FIRST, 0
+        self._skip()
+        while True:
+            # Ctrl-C while rows are read: what is finished is kept, if there is anything.
+            begun = clock.perf_counter()
+            try:
+                self.stop.reading = True
+                chunk = self.reader.read(size)
+                self.stop.reading = False
+            except KeyboardInterrupt:
+                if not done:
+                    raise
+                return True
+            if chunk is None:
+                if not done:
+                    self._write_none()
+                return False
+            rows = parsed(chunk, self.session.columns)
+            self._put(chunk, rows, *self.session.play(rows, self.options.duplicates))
+            done += chunk.rows
+            self.progress(done, self.reader.share())
+            if self.stop.asked:
+                return True
+            # Chunks that take about half a second: Ctrl-C does not wait long, and calls cost little.
+            seconds = clock.perf_counter() - begun
+            size = 2 * size if seconds < QUICK else size // 2 if seconds > SLOW else size
+            size = min(max(size, LEAST, A_SERIES * len(self.session.panel)), MOST)
+
+    def sorted(self) -> bool:
+        """Read the whole table, play it in the order of its times, write it in its own order; it is never cut short."""
+        self.stop.reading = True  # Ctrl-C: nothing is kept of half of it
+        self._skip()
+        read = list(chunks(self.reader))
+        if not read:
+            self._write_none()
+            return False
+        parts = [parsed(chunk, self.session.columns) for chunk in read]
+        rows = joined(parts)
+        order = np.argsort(rows.times, kind="stable")  # type: ignore[arg-type]
+        made = self.session.play(rows.ordered(order), self.options.duplicates)
+        # Undo the order, and write each chunk as it was read.
+        back, at = np.argsort(order), 0
+        for chunk, part in zip(read, parts, strict=True):
+            here = back[at : at + chunk.rows]
+            self._put(chunk, part, *(values[here] for values in made))
+            at += chunk.rows
+            self.progress(at, at / len(order))
+        self.stop.reading = False  # what is written is about to be kept
+        return False
+
+    def _skip(self) -> None:
+        """Pass over the first rows."""
+        left, wanted = self.options.skip, f"{self.options.skip:,} rows are to be skipped"
+        while left:
+            chunk = self.reader.read(min(left, MOST))
+            if chunk is None:
+                raise InputError(f"{wanted}, which is beyond the end of the table", argument="skip")
+            if chunk.rows > left:  # rows over several lines
+                problem = f"{wanted}, which ends within rows that are read together"
+                raise InputError(problem, argument="skip", cure="look for quotes that do not match")
+            left -= chunk.rows
+
+    def _put(self, chunk: Chunk, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Write the rows of a chunk with their intervals, and count them."""
+        columns = self.session.columns
+        known = {columns.y: rows.y, **dict(zip(columns.y_hat, rows.y_hat, strict=True))}
+        ends = [end[:, i] for i in range(lower.shape[1]) for end in (lower, upper)]
+        self.writer.write(chunk, dict(zip(self.names, ends, strict=True)), known)
+        self.kept.add(rows, places, lower, upper, self.session.panel.settings.score)
+
+    def _write_none(self) -> None:
+        """Write a table without rows: its header, and the new columns."""
+        columns = self.session.columns
+        known = {name: np.zeros(0) for name in (columns.y, *columns.y_hat)}
+        self.writer.write(self.reader.nothing(), {name: np.zeros(0) for name in self.names}, known)
+
+
+def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record) -> Report:
+    """The report on a session that had so many rows before."""
+    design, n = session.panel.settings, len(session.panel)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        coverage, width = kept.hits / np.float64(kept.labels), kept.widths / kept.finite
+    return Report(
+        columns=session.columns,
+        method=design.method,
+        alpha=design.alphas,
+        score=score_name(session.panel),
+        delay=session.delay,
+        rows=session.rows - before,
+        series=n,
+        labels=kept.labels,
+        learned=bool((session.panel.seen[:n] > session.delay).any()),
+        coverage=tuple(coverage.tolist()),
+        width=tuple(width.tolist()),
+        infinite=tuple(kept.infinite.tolist()),
+        seconds=seconds,
+        interrupted=cut,
+        record=kept if kept.keep else None,
+        panel=session.panel,
+        resumed=session.resumed,
+    )

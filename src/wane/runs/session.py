@@ -1,0 +1,265 @@
+"""Where a run through a table stands: the panel, what the next rows must fit to, and what the rows so far add up to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wane.covered import contains
+from wane.errors import FileError, InputError, SavedFileError, Setting, located
+from wane.panel import Panel
+from wane.panel.state import packed, unpacked
+from wane.state import data as plain_data
+from wane.state.files import known, load, written
+from wane.tables.chunks import MOMENT, Rows
+from wane.tables.columns import Columns
+from wane.tables.files import replaced, unwritable
+
+KINDS = {"M": "dates", "f": "numbers"}  # of times
+
+
+@known
+class Session:
+    """A panel on its way through a table, with the columns, the delay, the rows so far and the last times.
+
+    It is what ``wane run --state`` saves, so that the next run can go on.
+
+    >>> session = Session(Panel("magl", 0.1), Columns("y", ("yhat",)))
+    >>> rows = Rows(["a", "b", "a"], None, np.array([1.0, 2.0, 3.0]), (np.zeros(3),), lambda i: f"row {i}")
+    >>> places, lower, upper = session.play(rows, "error")
+    >>> places, upper.shape, session.rows, session.panel.ids()
+    (array([0, 1, 0]), (3, 1), 3, ['a', 'b'])
+    """
+
+    def __init__(self, panel: Panel, columns: Columns, delay: int = 0) -> None:
+        """Begin at the first row of a table."""
+        self.panel, self.columns, self.delay = panel, columns, delay
+        self.rows = 0
+        self.last: np.ndarray | None = None  # by place; NaN or NaT where a series has no time yet
+        self.resumed = False  # whether an earlier run has played rows
+        self.older = 0  # how many series the earlier run knew
+        self.met = False  # whether one of them has come again
+
+    def play(self, rows: Rows, duplicates: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Play some rows: the places of their series in the panel, and the ends of their intervals, a column a level.
+
+        An error says in which row of the file it arises, or if it names none, from which row on.
+        """
+
+        def where(row: int | None) -> str:
+            more = len(rows.y) - 1
+            if row is not None and row <= more:
+                return rows.where(row)
+            return rows.where(0) + (f" and the {more:,} rows after it" if more else "")
+
+        with located(where):
+            places = self.panel.index.places(rows.ids, add=True)
+            if rows.times is not None and len(places):
+                self._check_times(rows, rows.times, places, duplicates)
+            made = self.panel.run(rows.ids, rows.outputs, rows.y, self.delay)
+        self.rows += len(places)
+        self.met = self.met or bool((places < self.older).any())
+        shape = (len(places), len(self.panel.settings.alphas))
+        return places, made.lower.reshape(shape), made.upper.reshape(shape)
+
+    def _check_times(self, rows: Rows, times: np.ndarray, places: np.ndarray, duplicates: str) -> None:
+        """Raise an error unless each series goes on in time; then remember its last time."""
+        if self.last is None:
+            self.last = np.zeros(0, dtype=times.dtype)
+        if self.last.dtype != times.dtype:
+            now, then = KINDS[times.dtype.kind], KINDS[self.last.dtype.kind]
+            raise InputError(
+                f"the times in {self.columns.time!r} are {now}, before they were {then}",
+                argument="time",
+                row=0,
+                cure="write them alike",
+            )
+        more = np.full(len(self.panel) - len(self.last), np.nan if self.last.dtype.kind == "f" else "NaT")
+        last = np.concatenate([self.last, more.astype(self.last.dtype)])
+        # Each row beside the one before it in its series, which may lie in an earlier chunk or run.
+        order = np.argsort(places, kind="stable")
+        place, time = places[order], times[order]
+        begins = np.concatenate([[True], place[1:] != place[:-1]])
+        before = np.concatenate([time[:1], time[:-1]])
+        before[begins] = last[place[begins]]
+        bad = time < before if duplicates == "keep" else time <= before  # false for a series without a time
+        if bad.any():
+            at = np.flatnonzero(bad)
+            t = at[np.argmin(order[at])]  # the first in the table
+            again: tuple[str | Setting, ...] = ()
+            if self.resumed:
+                again += ("; pass over rows that the state has already with ", Setting("skip"))
+            if self.columns.id is None:
+                again += ("; if a column names several series, give it as ", Setting("id"))
+            late: tuple[str | Setting, ...] = ("sort the rows by time, or give ", Setting("sort", True))
+            twice: tuple[str | Setting, ...] = ("drop one row, or give ", Setting("duplicates", "keep"))
+            what = f"comes after {shown(before[t])}" if time[t] < before[t] else "comes twice"
+            raise InputError(
+                f"the time {shown(time[t])} in {self.columns.time!r} {what} in the same series",
+                argument="time",
+                row=int(order[t]),
+                cure=(*(late if time[t] < before[t] else twice), *again),
+            )
+        ends = np.concatenate([begins[1:], [True]])
+        last[place[ends]] = time[ends]
+        self.last = last
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain JSON-able data; ``wane.save`` writes it to a file."""
+        c = self.columns
+        last = None if self.last is None else self.last.view(np.int64) if self.last.dtype.kind == "M" else self.last
+        return {
+            **plain_data.header(type(self)),
+            "parameters": {"y": c.y, "y_hat": list(c.y_hat), "id": c.id, "time": c.time, "delay": self.delay},
+            "memory": {
+                "rows": self.rows,
+                "last": None if last is None else packed(last),
+                "panel": self.panel.state_dict(),
+            },
+        }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any]) -> Session:
+        """The session whose state this is."""
+        plain_data.refuse_other(cls, state)
+        try:
+            given, memory = state["parameters"], state["memory"]
+            columns = Columns(given["y"], tuple(given["y_hat"]), given["id"], given["time"])
+            session = cls(Panel.from_state_dict(memory["panel"]), columns, int(given["delay"]))
+            session.rows = int(memory["rows"])
+            session.resumed, session.older = session.rows > 0, len(session.panel)
+            if memory["last"] is not None:
+                last = unpacked(memory["last"])
+                session.last = last.view(MOMENT) if last.dtype.kind == "i" else last
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise InputError(f"the state of a run is damaged or incomplete: {error!r}") from error
+        return session
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """One series with its intervals; ``lower`` and ``upper`` have a column for each level."""
+
+    id: Any
+    time: np.ndarray | None
+    y: np.ndarray
+    y_hat: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class Record:
+    """Counts of the rows of a run, and the rows themselves if they are to be kept.
+
+    Finished intervals are judged, so a true value at the very end of one is inside (``wane.covered``).
+
+    Attributes:
+        labels: how many rows have a true value and an interval.
+        hits: by level, in how many of them the value is inside.
+        widths: by level, the sum of the finite widths.
+        finite, infinite: by level, how many intervals are finite and how many are not.
+    """
+
+    def __init__(self, levels: int, keep: bool = False) -> None:
+        """Begin without rows."""
+        self.keep = keep
+        self.labels, self.hits = 0, np.zeros(levels, dtype=np.int64)
+        self.widths = np.zeros(levels)
+        self.finite, self.infinite = np.zeros(levels, dtype=np.int64), np.zeros(levels, dtype=np.int64)
+        self.parts: list[tuple[Any, ...]] = []
+
+    def add(self, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray, score: Any) -> None:
+        """Count some rows with their intervals; ``places`` are those of their series in the panel."""
+        y, width = rows.y[:, None], np.maximum(upper - lower, 0.0)
+        self.labels += int(np.count_nonzero(~np.isnan(y + width[:, :1])))
+        self.hits += np.count_nonzero(contains(lower, upper, y), axis=0)
+        self.widths += np.where(np.isfinite(width), width, 0.0).sum(axis=0)
+        self.finite += np.count_nonzero(np.isfinite(width), axis=0)
+        self.infinite += np.count_nonzero(np.isinf(width), axis=0)
+        if not self.keep:
+            return
+        # A chart has one forecast: the first of a forecast and its scale, the middle of two quantiles.
+        forecast = rows.y_hat[0]
+        if len(rows.y_hat) == 2 and score.sides == 1 and score.signed:
+            forecast = 0.5 * (rows.y_hat[0] + rows.y_hat[1])
+        time = rows.times if rows.times is not None else np.zeros(0)
+        self.parts.append((places, time, rows.y, forecast, lower, upper))
+
+    def tracks(self, ids: list[Any]) -> list[Track]:
+        """Each series in the order of its times, or of the table if it has none; ``ids`` are those of the panel."""
+        if not self.parts:
+            return []
+        place, time, *columns = (np.concatenate(part) for part in zip(*self.parts, strict=True))
+        order = np.argsort(place, kind="stable") if not len(time) else np.lexsort((time, place))
+        cuts = np.flatnonzero(np.diff(place[order])) + 1
+        return [
+            Track(ids[place[rows[0]]], time[rows] if len(time) else None, *(c[rows] for c in columns))
+            for rows in np.split(order, cuts)
+        ]
+
+
+def shown(time: Any) -> str:
+    """A time in an error.
+
+    >>> shown(np.datetime64("2024-02-29", "us")), shown(np.float64(7.0))
+    ('2024-02-29', '7')
+    """
+    return str(np.datetime_as_string(time, unit="auto")) if isinstance(time, np.datetime64) else f"{time:.17g}"
+
+
+def loaded(path: str | None) -> Session | None:
+    """The session in a file; None if there is no file yet, or none is wanted."""
+    if path is None or not os.path.exists(path):
+        return None
+    another = ("give another ", Setting("state"))
+    try:
+        found = load(path)
+    except OSError as error:
+        raise FileError(f"{path} cannot be read ({error.strerror})", argument="state", cure=another) from None
+    if not isinstance(found, Session):
+        kind = type(found).__name__
+        raise SavedFileError(f"{path} holds a {kind}, not the state of `wane run`", argument="state", cure=another)
+    return found
+
+
+@contextlib.contextmanager
+def keeping(path: str | None) -> Iterator[Callable[[Session], None] | None]:
+    """Give a function that writes a session to a file, which takes the place of the old one at the end.
+
+    It raises an error if the file has changed since the beginning: another run has replaced it, whose rows would be
+    lost. Without a path there is no function.
+    """
+    if path is None:
+        yield None
+        return
+    before = stamp(path)
+    with replaced(path, "state") as file:
+
+        def keep(session: Session) -> None:
+            try:
+                file.write(written(session.state_dict()))
+                file.flush()  # so that a full disk is known before anything is replaced
+            except OSError as error:
+                raise unwritable(path, error, "state") from None
+            if stamp(path) != before:
+                raise InputError(
+                    f"another run has replaced {path} meanwhile, and nothing was changed",
+                    argument="state",
+                    cure="run this one again",
+                )
+
+        yield keep
+
+
+def stamp(path: str) -> tuple[int, int, int] | None:
+    """What changes when a file is replaced; None if there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,303 @@
+"""Some rows of a table at a time: what a reader gives and a writer takes, and its cells as numbers, ids and times."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol
+
+import numpy as np
+
+from wane.checks import EXTREME, described
+from wane.errors import Cure, InputError, Setting
+from wane.tables.columns import Columns
+
+MOST = 65_536  # rows of a chunk, and of a row group that is written
+MOMENT = "datetime64[us]"
+MISSING = ("", "n/a", "na", "nan", "nat", "none", "null")  # what a cell without a value says, in small letters
+LOCAL = re.compile(r"[-+]?\d[\d., '\u2019\u00a0\u202f]*")  # a number as people write it
+NO_TIME: Cure = ("fill it, drop the row, or give ", Setting("no_time", True))
+NO_DATE: Cure = ("write it so, or give ", Setting("no_time", True))
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a table, as its reader has them.
+
+    Args:
+        names: of the columns.
+        rows: how many there are.
+        column: gives the cells of a column to compute with: an array, or a list with None or empty text where a cell
+            is missing.
+        values: gives the cells of a column to write elsewhere: Python's values, from which nothing is lost.
+        where: gives what an error calls row i, such as "sales.csv, line 7".
+        kind: of the file: ".csv", ".jsonl", ".parquet".
+        own: the rows as they stand in the file, from which the writer of the same kind takes them untouched.
+    """
+
+    names: Sequence[str]
+    rows: int
+    column: Callable[[str], Any]
+    values: Callable[[str], list[Any]]
+    where: Callable[[int], str]
+    kind: str
+    own: Any
+
+    @classmethod
+    def empty(cls, names: Sequence[str], kind: str, own: Any) -> Chunk:
+        """A chunk without rows."""
+        return cls(names, 0, lambda name: [], lambda name: [], str, kind, own)
+
+
+class Reader(Protocol):
+    """A table that is read once, from its beginning."""
+
+    names: list[str]
+
+    def read(self, rows: int) -> Chunk | None:
+        """Read about so many rows, or fewer; None at the end."""
+
+    def nothing(self) -> Chunk:
+        """Give a chunk without rows, for a table that has none."""
+
+    def share(self) -> float | None:
+        """Say how much of the table has been read, where that is known."""
+
+
+class Writer(Protocol):
+    """A table that is written from its beginning."""
+
+    def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
+        """Write these rows with new columns; ``known`` are columns as numbers, for kinds of file that have numbers."""
+
+    def close(self, whole: bool = True) -> None:
+        """Write what is left, unless there was an error and nothing is wanted; the file itself stays open."""
+
+
+def plain_numbers(values: np.ndarray) -> list[Any]:
+    """Numbers as Python's, with None for NaN.
+
+    >>> plain_numbers(np.array([1.5, np.nan]))
+    [1.5, None]
+    """
+    found: list[Any] = values.tolist()
+    return [None if v != v else v for v in found] if np.isnan(values).any() else found
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to compute with; ``where(i)`` is what an error calls row i."""
+
+    ids: Any
+    times: np.ndarray | None
+    y: np.ndarray
+    y_hat: tuple[np.ndarray, ...]
+    where: Callable[[int], str]
+
+    @property
+    def outputs(self) -> Any:
+        """What the score takes: one array of forecasts, or several."""
+        return self.y_hat[0] if len(self.y_hat) == 1 else self.y_hat
+
+    def ordered(self, order: np.ndarray) -> Rows:
+        """The same rows in another order."""
+        ids = self.ids[order] if isinstance(self.ids, np.ndarray) else [self.ids[i] for i in order.tolist()]
+        times = None if self.times is None else self.times[order]
+        y_hat = tuple(column[order] for column in self.y_hat)
+        return Rows(ids, times, self.y[order], y_hat, lambda i: self.where(int(order[i])))
+
+
+def parsed(
+    chunk: Chunk, columns: Columns, gaps: bool = False, no_time: Cure = NO_TIME, no_date: Cure = NO_DATE
+) -> Rows:
+    """The rows of a chunk, ready to compute with.
+
+    A true value may be missing. A forecast may not, unless ``gaps`` are allowed; an id or a time never. ``no_time`` and
+    ``no_date`` are what an error tells the user to do about a time that is missing, or is none.
+    """
+    y_hat = tuple(numbers(chunk, name) for name in columns.y_hat)
+    if not gaps and (lost := np.isnan(y_hat).any(axis=0)).any():
+        i = int(np.argmax(lost))
+        name = next(name for name, column in zip(columns.y_hat, y_hat, strict=True) if np.isnan(column[i]))
+        raise refused(chunk, i, name, f"no forecast in the column {name!r}", "fill it, or drop the row")
+    ids = np.zeros(chunk.rows, dtype=np.int64) if columns.id is None else keys(chunk, columns.id)
+    times = None if columns.time is None else moments(chunk, columns.time, no_time, no_date)
+    return Rows(ids, times, numbers(chunk, columns.y), y_hat, chunk.where)
+
+
+def every_row(reader: Reader, columns: Columns, **how: Any) -> Rows:
+    """All rows of a table at once; ``how`` is as for ``parsed``."""
+    parts = [parsed(chunk, columns, **how) for chunk in chunks(reader)]
+    return joined(parts or [parsed(reader.nothing(), columns, **how)])
+
+
+def chunks(reader: Reader) -> Iterator[Chunk]:
+    """The rest of a table, chunk by chunk."""
+    while (chunk := reader.read(MOST)) is not None:
+        yield chunk
+
+
+def joined(parts: list[Rows]) -> Rows:
+    """The rows of several chunks as one."""
+    ids: Any = [key for part in parts for key in part.ids]
+    if all(isinstance(part.ids, np.ndarray) for part in parts):
+        ids = np.concatenate([part.ids for part in parts])
+    times = None
+    if parts[0].times is not None:
+        for part in parts:
+            if part.times.dtype != parts[0].times.dtype:  # type: ignore[union-attr]
+                raise InputError(
+                    "times are dates here and numbers before, or the other way",
+                    argument="time",
+                    cure="write them alike",
+                    where=part.where(0),
+                )
+        times = np.concatenate([part.times for part in parts])
+    y_hat = tuple(np.concatenate(columns) for columns in zip(*[part.y_hat for part in parts], strict=True))
+    starts = np.cumsum([0, *(len(part.y) for part in parts)])
+
+    def where(i: int) -> str:
+        k = int(np.searchsorted(starts, i, side="right")) - 1
+        return parts[k].where(i - int(starts[k]))
+
+    return Rows(ids, times, np.concatenate([part.y for part in parts]), y_hat, where)
+
+
+def grouped(ids: Any) -> tuple[list[Any], np.ndarray]:
+    """The different ids in the order of their first rows, and for each row the place of its id among them.
+
+    >>> grouped(["b", "a", "b"])
+    (['b', 'a'], array([0, 1, 0]))
+    """
+    places: dict[Any, int] = {}
+    keys = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    found = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.intp)
+    return list(places), found
+
+
+def missing(cell: Any) -> bool:
+    """Whether a cell holds nothing.
+
+    >>> missing(""), missing(" NA"), missing(None), missing("0")
+    (True, True, True, False)
+    """
+    return cell is None or cell != cell or (isinstance(cell, str) and cell.strip().lower() in MISSING)
+
+
+def refused(chunk: Chunk, i: int, name: str, problem: str, cure: Cure) -> InputError:
+    """The error about one cell."""
+    return InputError(problem, argument=name, row=i, cure=cure, where=chunk.where(i))
+
+
+def numbers(chunk: Chunk, name: str, infinite: bool = False) -> np.ndarray:
+    """A column as floats; NaN where there is no number. Infinite numbers are an error unless they are allowed."""
+    cells = chunk.column(name)
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
+        found = cells.astype(np.float64)
+    else:
+        try:
+            found = floats(cells)
+        except (TypeError, ValueError):  # look at each cell, to find the missing ones and the first bad one
+            found = np.array([number(c, chunk, name, i) for i, c in enumerate(cells)], dtype=np.float64)
+    bad = np.abs(found) > EXTREME  # false for NaN
+    if infinite:
+        bad &= np.isfinite(found)
+    if bad.any():
+        i = int(np.argmax(bad))
+        problem = f"the column {name!r} must hold numbers up to {EXTREME:g}, got {found[i]}"
+        raise refused(chunk, i, name, problem, "correct it")
+    return found
+
+
+def floats(cells: Any) -> np.ndarray:
+    """Text as numbers; a ValueError if a cell is not a number, and a TypeError if it is not text."""
+    if "_" in "".join(cells):
+        raise InputError("1_000 is a number in Python only")
+    return np.array(list(map(float, cells)), dtype=np.float64)
+
+
+def number(cell: Any, chunk: Chunk, name: str, i: int) -> float:
+    """One cell as a float; NaN if it is missing."""
+    if missing(cell):
+        return math.nan
+    if type(cell) is not bool and (isinstance(cell, (int, float)) or (isinstance(cell, str) and "_" not in cell)):
+        try:
+            return float(cell)
+        except (ValueError, OverflowError):
+            pass
+    hint = "correct it, or leave the cell empty"
+    if isinstance(cell, str) and LOCAL.fullmatch(cell.strip()):
+        hint = "write it with a point for decimals and nothing between thousands, as 1234.5"
+    raise refused(chunk, i, name, f"the column {name!r} must hold numbers, got {described(cell)}", hint)
+
+
+def keys(chunk: Chunk, name: str) -> Any:
+    """A column of ids: whole numbers as an array, others as a list, decimal numbers as text."""
+    cells = chunk.column(name)
+    if isinstance(cells, np.ndarray):
+        if cells.dtype.kind in "iu":
+            return cells
+        cells = cells.tolist() if cells.dtype.kind == "M" else chunk.values(name)
+        cells = [str(cell) if isinstance(cell, Decimal) else cell for cell in cells]
+    if not all(cells) or any(cell != cell for cell in cells):
+        for i, cell in enumerate(cells):
+            if cell is None or cell != cell or cell == "":
+                raise refused(chunk, i, name, f"no id in the column {name!r}", "fill it, or drop the row")
+    if {dict, list} & set(map(type, cells)):
+        i = next(i for i, cell in enumerate(cells) if isinstance(cell, (dict, list)))
+        problem = f"the column {name!r} must hold ids, got {described(cells[i])}"
+        raise refused(chunk, i, name, problem, "write text")
+    return cells
+
+
+def moments(chunk: Chunk, name: str, no_time: Cure = NO_TIME, no_date: Cure = NO_DATE) -> np.ndarray:
+    """A column of times: float64, or datetime64 to the microsecond."""
+    cells = chunk.column(name)
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiuM":
+        found = cells.astype(MOMENT if cells.dtype.kind == "M" else np.float64)
+    else:
+        found = times_in_text([str(c) if c is not None else "" for c in cells], chunk, name, no_time, no_date)
+    if (lost := np.isnan(found)).any():
+        raise refused(chunk, int(np.argmax(lost)), name, f"no time in the column {name!r}", no_time)
+    return found
+
+
+def times_in_text(cells: list[str], chunk: Chunk, name: str, no_time: Cure, no_date: Cure) -> np.ndarray:
+    """Times that are written as text: numbers, or dates and times in ISO form."""
+    # Numbers and plain ISO dates are common, and can be read all at once.
+    try:
+        return floats(cells)
+    except ValueError:
+        pass
+    if all(len(cell) >= 10 and cell[4] == "-" for cell in cells):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # NumPy warns of a time zone: below
+                return np.array(cells, dtype=MOMENT)
+        except (ValueError, Warning):
+            pass
+    # The rest is read one by one, to know time zones and to name the first cell that is no time.
+    found = np.empty(len(cells), dtype=MOMENT)
+    for i, cell in enumerate(cells):
+        try:
+            found[i] = instant(cell.strip().replace("Z", "+00:00"))
+        except (ValueError, OverflowError):
+            if missing(cell):
+                raise refused(chunk, i, name, f"no time in the column {name!r}", no_time) from None
+            problem = (
+                f"the column {name!r} must hold numbers or dates as in 2024-01-31, which put the rows in order, "
+                f"got {described(cell)}"
+            )
+            raise refused(chunk, i, name, problem, no_date) from None
+    return found
+
+
+def instant(cell: str) -> datetime.datetime:
+    """A moment in ISO form; in UTC if the cell says its zone."""
+    moment = datetime.datetime.fromisoformat(cell)
+    return moment.astimezone(datetime.timezone.utc).replace(tzinfo=None) if moment.tzinfo else moment
