@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from table import ROWS
+from table import NEEDS, ROWS
 
 import wane
 from wane.learners import Centered, Learner, load
@@ -210,10 +210,11 @@ def test_the_table_of_discounts_is_what_the_script_prints():
 def test_methods_that_ignore_the_played_radius_are_those_of_the_table():
     text = (DOCS / "delay.md").read_text().partition("## Who looks at the radius that was played")[2]
     rows = [re.findall(r"`([\w-]+)`", row.split("|")[1]) for row in re.findall(r"^\| `.*", text, flags=re.M)]
-    assert sorted(name for row in rows for name in row) == wane.trackers.names()
+    listed = [name for row in rows for name in row]
+    assert len(listed) == len(set(listed)) > 0 and set(listed) <= set(wane.trackers.names())
     scores = np.abs(np.random.default_rng(0).normal(size=120))
-    for name in wane.trackers.names():
-        given = {"max_score": 20.0} if name in ("bayes", "saocp", "sf-ogd") else {}
+    for name in listed:
+        given = {k: 20.0 for k in NEEDS[name]}
         after = []
         for radius in (0.0, 100.0):
             tracker = wane.trackers.make(name, 0.1, **given)
@@ -222,6 +223,19 @@ def test_methods_that_ignore_the_played_radius_are_those_of_the_table():
                 tracker.update(score, radius=radius)
             after.append(json.dumps(tracker.state_dict()))
         assert (after[0] != after[1]) == (name in rows[0]), name
+
+
+def test_the_tables_of_methods_and_learners_are_those_of_the_package():
+    """`python tools/tables.py` writes them; each has its marks on one page."""
+    pytest.importorskip("typer")
+    spec = importlib.util.spec_from_file_location("tables", ROOT / "tools" / "tables.py")
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    pages, made = [page.read_text() for page in DOCS.glob("*.md")], tables.blocks()
+    for name in made:
+        assert sum(page.count(f"<!-- begin {name} -->") for page in pages) == 1
+    for page in pages:
+        assert tables.written(page, made) == page, "run python tools/tables.py"
 
 
 def test_the_table_of_layers_is_the_one_that_is_enforced():
@@ -238,13 +252,13 @@ def test_the_table_of_scores_is_complete():
     assert sorted(re.findall(r'^\| `"([\w-]+)"` \|', text, flags=re.M)) == wane.scores.names()
 
 
-def test_the_table_of_learners_is_complete_and_counts_right():
+def test_the_table_that_compares_learners_counts_right():
     text = (DOCS / "choosing.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){4} O\([1d]\); (d)?(?: \+ )?(\d+)? \|", text, flags=re.M)
-    assert len(rows) == text.count("; d") + text.count("O(1); ") == 12
+    assert len(rows) == text.count("; d") + text.count("O(1); ") > 0
     wrappers = set(re.findall(r"^\| `(\w+)\(learner, ", text, flags=re.M))
     choosers = set(re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){4} O\((?:Kd|d log t)\) \|", text, flags=re.M))
-    assert {name for name, _, _ in rows} | wrappers | choosers == set(wane.learners.__all__) - {"Learner", "load"}
+    assert {name for name, _, _ in rows} | wrappers | choosers <= set(ROWS)  # a new one may not be compared yet
     for name, d, more in rows:
         for make in ROWS[name]:
             memory = json.dumps(make().state_dict()["memory"])
@@ -269,8 +283,10 @@ def rows_of(page, name):
     return [line.strip("| ").split(" | ") for line in text.strip().splitlines()[2:]]
 
 
-def test_the_leaderboard_has_every_method():
-    assert sorted(row[0] for row in rows_of(DOCS / "leaderboard.md", "leaderboard")) == wane.trackers.names()
+def test_the_leaderboard_has_methods_that_there_are():
+    """All that there were when it was measured; a method that is new joins with the next `tools/evidence.py`."""
+    shown = [row[0] for row in rows_of(DOCS / "leaderboard.md", "leaderboard")]
+    assert len(shown) == len(set(shown)) > 0 and set(shown) <= set(wane.trackers.names())
 
 
 def test_the_leaderboard_is_what_the_command_prints():

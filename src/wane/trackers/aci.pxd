@@ -1,6 +1,7 @@
 cimport cython
 from wane.order_statistics cimport History, higher, inverted_cdf
 from wane.trackers.base cimport Tracker
+from wane.trackers.losses cimport missed
 
 cdef double INFINITY
 

@@ -29,6 +29,7 @@ from wane.checks import described, positive
 from wane.errors import InputError
 from wane.order_statistics import History, higher, inverted_cdf
 from wane.trackers.base import Tracker
+from wane.trackers.losses import missed
 from wane.trackers.registry import chosen_preset, register
 
 INFINITY = float("inf")
@@ -145,7 +146,7 @@ class AdaptiveConformal(Tracker):
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
-        err = self._missed(score, played)
+        err = missed(score, played, self.at_tie, self.miss)
         if self.clip and self.authors and self._infinite():
             err = 0.0
         if self.rounds >= self.burn_in:

@@ -8,9 +8,8 @@ cdef double INFINITY, GUESS
 
 @cython.final
 cdef class AggregatedConformal(Tracker):
-    cdef readonly object gammas, tie
+    cdef readonly object gammas
     cdef readonly bint clip
-    cdef bint tie_covers
     cdef double[::1] rates
     cdef public double[::1] levels, weights, etas, losses, squares, ranges
     cdef readonly History past

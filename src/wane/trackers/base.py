@@ -15,7 +15,7 @@ from wane.checks import EXTREME, described, discount_factor, number, scalar, sha
 from wane.errors import InputError, Setting
 from wane.state import data as plain_data
 from wane.state.stateful import Stateful
-from wane.trackers.losses import at_tie, missed
+from wane.trackers.losses import at_tie
 
 
 class Tracker(Stateful):
@@ -123,10 +123,6 @@ class Tracker(Stateful):
     def warm_start(self, scores: Any) -> None:
         """Learn from scores of the past, before the first prediction that counts."""
         self.run(scores)
-
-    def _missed(self, score, radius):
-        """1 for a miss, 0 for a round that is covered, and at a tie what the tracker's rule says."""
-        return missed(score, radius, self.at_tie, self.miss)
 
     def _ready(self, score: float) -> None:
         """Raise, or warn, about a score before it is learned; a method that does so says it here."""

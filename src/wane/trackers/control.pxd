@@ -3,6 +3,7 @@ from libc cimport math
 from wane.checks cimport number, scalar
 from wane.state.stateful cimport Stateful
 from wane.trackers.base cimport Tracker
+from wane.trackers.losses cimport missed
 
 cdef double INFINITY, HALF_PI
 

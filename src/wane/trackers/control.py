@@ -22,6 +22,7 @@ from wane.checks import described, number, positive, scalar, whole
 from wane.errors import InputError, InputTypeError
 from wane.state.stateful import Stateful
 from wane.trackers.base import Tracker
+from wane.trackers.losses import missed
 from wane.trackers.registry import register
 
 INFINITY = float("inf")
@@ -208,7 +209,7 @@ class Control(Tracker):
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
-        miss = self._missed(score, played)
+        miss = missed(score, played, self.at_tie, self.miss)
         eta = self.rate if self.spread.count == 0 else self.rate * (self.spread.high - self.spread.low)
         if self.casting:
             self._observe(score)  # a user's: it comes before anything is kept

@@ -2,6 +2,7 @@ cimport cython
 from libc cimport math
 from wane.checks cimport number, scalar
 from wane.trackers.base cimport Tracker
+from wane.trackers.losses cimport missed
 
 @cython.final
 cdef class DecayingStep(Tracker):

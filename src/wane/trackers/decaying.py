@@ -15,6 +15,7 @@ import math
 from wane.checks import described, number, positive, scalar
 from wane.errors import InputError
 from wane.trackers.base import Tracker
+from wane.trackers.losses import missed
 from wane.trackers.registry import register
 
 
@@ -75,7 +76,7 @@ class DecayingStep(Tracker):
             self.q = score
             radius = score
         played = self._predict() if radius != radius else radius
-        miss = self._missed(score, played)
+        miss = missed(score, played, self.at_tie, self.miss)
         step = self.rate * math.exp(-self.exponent * math.log(self.rounds + 1.0))
         self.q = self.q + step * (miss - self.miss)
 

@@ -1,6 +1,7 @@
 cimport cython
 from libc cimport math
 from wane.trackers.base cimport Tracker
+from wane.trackers.losses cimport missed
 from wane.trackers.control cimport Range
 
 @cython.final

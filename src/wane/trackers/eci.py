@@ -21,6 +21,7 @@ import math
 from wane.checks import positive, whole
 from wane.trackers.base import Tracker
 from wane.trackers.control import Range
+from wane.trackers.losses import missed
 from wane.trackers.registry import register
 
 
@@ -84,7 +85,7 @@ class ErrorQuantified(Tracker):
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
-        miss = self._missed(score, played)
+        miss = missed(score, played, self.at_tie, self.miss)
         d = score - played
         e = math.exp(-self.scale * abs(d))
         term = d * (self.scale * e / ((1.0 + e) * (1.0 + e))) if e > 0.0 else 0.0

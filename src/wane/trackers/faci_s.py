@@ -14,6 +14,7 @@ import numpy as np
 from wane.checks import positive
 from wane.trackers.base import Tracker
 from wane.trackers.faci import GAMMAS, mean, reweigh, sharing, steps
+from wane.trackers.losses import missed
 from wane.trackers.registry import register
 
 LARGEST = 1e300  # of a squared loss that is kept: their sum stays finite
@@ -102,7 +103,7 @@ class RadiusExperts(Tracker):
             reweigh(self.weights, self.losses, math.sqrt((math.log(count) + 2.0) / total), self.share)
         self.squares[self.rounds % self.interval] = square
         for k in range(self.radii.shape[0]):
-            self.radii[k] += self.rates[k] * scale * (self._missed(score, self.radii[k]) - self.miss)
+            self.radii[k] += self.rates[k] * scale * (missed(score, self.radii[k], self.at_tie, self.miss) - self.miss)
 
     def _sum_of_squares(self, scale):
         """I times the mean of the squared losses of the last I rounds, or of a guess."""

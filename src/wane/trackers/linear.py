@@ -23,6 +23,7 @@ from wane.checks import number, positive, scalar, vector, whole
 from wane.errors import InputError
 from wane.trackers.base import Tracker
 from wane.trackers.control import zeros
+from wane.trackers.losses import missed
 from wane.trackers.registry import register
 from wane.vectors import copy, dot, within
 
@@ -122,7 +123,7 @@ class LinearTracker(Tracker):
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
-        miss = self._missed(score, played)
+        miss = missed(score, played, self.at_tie, self.miss)
         step = self.rate * math.exp(-self.exponent * math.log(self.rounds + 1.0)) * (miss - self.miss)
         self._learn(step if self.rounds >= self.order else 0.0, score)
 

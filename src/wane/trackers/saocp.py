@@ -24,6 +24,7 @@ import math
 from wane.checks import positive, whole
 from wane.trackers.base import Tracker
 from wane.trackers.control import zeros
+from wane.trackers.losses import missed
 from wane.trackers.registry import NEEDED, register
 
 CAP = 1e200  # of the wealth of an expert: sums of weights stay finite
@@ -165,7 +166,7 @@ class SAOCP(Tracker):
         return max((1.0 - self.miss) * (score - radius), self.miss * (radius - score))
 
     def _slope(self, radius, score):
-        return self.miss - self._missed(score, radius)
+        return self.miss - missed(score, radius, self.at_tie, self.miss)
 
 
 register(
