@@ -69,6 +69,7 @@ class Session:
 
     def _check_times(self, rows: Rows, times: np.ndarray, places: np.ndarray, duplicates: str) -> None:
         """Raise an error unless each series goes on in time; then remember its last time."""
+        # Times are of one kind, in all chunks and runs.
         if self.last is None:
             self.last = np.zeros(0, dtype=times.dtype)
         if self.last.dtype != times.dtype:
@@ -87,6 +88,7 @@ class Session:
         begins = np.concatenate([[True], place[1:] != place[:-1]])
         before = np.concatenate([time[:1], time[:-1]])
         before[begins] = last[place[begins]]
+        # The error is about the first bad row of the table, and names every option that may help.
         bad = time < before if duplicates == "keep" else time <= before  # false for a series without a time
         if bad.any():
             at = np.flatnonzero(bad)
