@@ -2,6 +2,7 @@
 #   make demo    the paper's Table 1 and Figure 1 on bundled data, into demo/
 #   make test    lint, then the whole suite compiled, then that of all that can be compiled once more uncompiled
 #   make lint    style, types, the direction of imports
+#   make test-old-cpu   what depends on rounding, with the loops of NumPy and OpenBLAS for older processors; part of make test
 #   make bench   speed, as ratios within one run
 #   make peers   other packages beside wane on the same rounds; it installs them, and refreshes their tables
 #   make docs    the documentation, to docs/_build/html
@@ -10,17 +11,25 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 HAVE_CC := $(shell command -v $(CC))
 
-.PHONY: demo test lint build bench peers docs dist clean
+.PHONY: demo test test-old-cpu lint build bench peers docs dist clean
 demo: build
 	$(BIN)/wane reproduce table1 fig1 --data digits --out demo
 
+UNCOMPILED := WANE_PURE=1 PYTHONPATH=src
 test: lint build
 ifneq ($(HAVE_CC),)
 	$(BIN)/python -m pytest -n auto --dist loadfile
-	WANE_PURE=1 PYTHONPATH=src $(BIN)/python -m pytest -n auto --dist loadfile -m "not once"
+	$(UNCOMPILED) $(BIN)/python -m pytest -n auto --dist loadfile -m "not once"
 else
-	WANE_PURE=1 PYTHONPATH=src $(BIN)/python -m pytest -n auto --dist loadfile
+	$(UNCOMPILED) $(BIN)/python -m pytest -n auto --dist loadfile
 endif
+	$(MAKE) test-old-cpu
+
+# The digits, the experiments on them, and the pages that quote numbers: matrix libraries add in another order there.
+OLD_CPU := $(foreach name,digits experiments series corruption,tests/test_$(name).py) \
+	$(foreach page,README classification sklearn streams torch,"tests/test_docs.py::test_snippets_run[$(page)]")
+test-old-cpu: $(VENV)/ready build
+	$(if $(HAVE_CC),,$(UNCOMPILED)) $(BIN)/python tools/old_cpu.py $(BIN)/python -m pytest -n auto --dist loadfile $(OLD_CPU)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check
@@ -48,9 +57,8 @@ dist: $(VENV)/ready
 	$(BIN)/python -m build
 
 # Compiled lives in the environment, never in src/: nothing can shadow a .py that was edited.
-# Other settings, or other files than last time, start from nothing; an edit recompiles what depends on it.
-FILES := build/files-$(shell find src -name '*.py' -o -name '*.pxd' | LC_ALL=C sort | cksum | cut -d' ' -f1)
-build: $(VENV)/basic $(FILES)
+# Other settings start from nothing; a file that is edited, added or removed compiles itself and what depends on it.
+build: $(VENV)/basic build/settings
 	WANE_REQUIRE_COMPILED=$(HAVE_CC) $(BIN)/pip install -q --no-deps --no-build-isolation .
 
 # What the demo needs; the tests need torch and jax too, which are large.
@@ -67,7 +75,7 @@ $(VENV)/peers: $(VENV)/ready
 	$(BIN)/pip install -q --disable-pip-version-check -e .[peers]
 	touch $@
 
-$(FILES): setup.py pyproject.toml
+build/settings: setup.py pyproject.toml
 	rm -rf build && mkdir build && touch $@
 
 clean:

@@ -36,6 +36,17 @@ def touch_changes():
     known.write_text(json.dumps(contents))
 
 
+def forget_removed():
+    """Delete from what was built before whatever has no source any more: it would be installed once again."""
+    for package in Path("build").glob("lib*/wane"):
+        for f in [f for f in package.rglob("*") if f.is_file()]:
+            source, stem = Path("src", f.relative_to(package.parent)), f.name.split(".")[0]
+            if f.suffix in (".so", ".pyd"):
+                source = source.with_name(f"{stem}.pxd")
+            if not source.exists() and not SHARED.endswith(f".{stem}"):
+                f.unlink()
+
+
 class AllOrNothing(build_ext):
     """A compiled subclass of an uncompiled base does not import, so one failure drops every extension."""
 
@@ -74,6 +85,7 @@ class AllOrNothing(build_ext):
 
 # An editable install stays uncompiled: src/ never holds a .so that shadows a newer .py.
 touch_changes()
+forget_removed()
 pure = "editable_wheel" in sys.argv or os.environ.get("WANE_PURE")
 setup(
     ext_modules=[] if pure else extensions(),

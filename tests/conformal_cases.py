@@ -9,7 +9,6 @@ from wane.scores import APS, RAPS, OneSided, UserScore
 from wane.trackers import Tracker
 
 INFINITY = math.inf
-NEEDS = {name: {"max_score": 5.0} for name in ("sf-ogd", "saocp", "bayes")}
 SMALL = {"max_pending": 9, "history": 5, "window": 4}
 SCORES = {
     "aps": lambda: APS(seed=5),

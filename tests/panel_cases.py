@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from table import NEEDS
 
 from wane import OnlineConformal
 from wane.trackers.registry import METHODS
 
-NEEDS = {name: {"max_score": 5.0} for name in ("sf-ogd", "saocp", "bayes")}  # the hyperparameters without a default
 SCORES = ("absolute", "signed", "normalised", "cqr", "one-sided")
 SOME = ("magl", "magl-d", "magdis", "kt", "aci", "split")  # states in rows of floats, objects, infinite radii
 

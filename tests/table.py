@@ -1,8 +1,22 @@
-"""One row for every learner: what the contract tests make and play. A learner without a row fails them."""
+"""One row for every learner: what the contract tests make and play. A learner without a row fails them.
+
+Trackers need no row: they are found by name. Only a setting without a default needs a value here.
+"""
+
+import inspect
 
 import numpy as np
 
 from wane import domains, learners
+from wane.trackers.registry import METHODS
+
+VALUES = {"max_score": 5.0}  # of the settings of trackers that have no default
+NEEDS = {
+    name: {
+        k: VALUES[k] for k, p in inspect.signature(factory).parameters.items() if p.default is p.empty and k != "alpha"
+    }
+    for name, factory in METHODS.items()
+}
 
 
 class Halved:

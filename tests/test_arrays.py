@@ -12,7 +12,9 @@ from mpmath import mp, mpf
 
 from wane.integrations import arrays
 from wane.integrations.arrays import Arrays
-from wane.learners import AdaGrad, MagnitudeLearner, TracLearner
+from wane.learners import AdaGrad, MagnitudeLearner, TracLearner, trac
+from wane.learners.hint import Hint
+from wane.learners.rule import erfi_rule, simple_erfi_rule
 
 NAMESPACES = [
     pytest.param(name, marks=pytest.mark.skipif(importlib.util.find_spec(name) is None, reason=f"needs {name}"))
@@ -156,33 +158,102 @@ def test_a_million_silent_rounds_change_nothing_but_the_hint(space, discount):
     assert exponent == 0.0 if discount < 1.0 else exponent == pytest.approx(1e6 / 512, abs=1.0)
 
 
-def test_trac_is_the_learner(space):
-    gradients = np.random.default_rng(4).normal(size=150) - 0.3
-    learners = [TracLearner(0.3, d) for d in DISCOUNTS]
+def test_the_hint_is_that_of_the_learners(space):
+    """The same bits; only a ratio below 2^-512, a difference that no prediction shows, may be 0 here."""
+    rng, a = np.random.default_rng(8), space.arrays
+    sizes = np.where(rng.random(400) < 0.3, 0.0, np.exp(rng.uniform(-690.0, 690.0, size=400)))
+    discounts = rng.choice([0.0, 1e-300, 1e-9, 0.9, 1.0, 1.5, 1e9, 1e300], size=400)
+    grow, divide, hint = space.compiled(a.grow), space.compiled(a.divide), Hint()
+    mantissa = exponent = space.array(0.0)
+    for size, discount in zip(sizes.tolist(), discounts.tolist(), strict=True):
+        mantissa, exponent, r = grow(mantissa, exponent, space.array(discount), space.array(size))
+        want = hint.grow(discount, size)
+        assert (float(mantissa), float(exponent)) == (hint.mantissa, hint.exponent if hint.mantissa else 0)
+        assert float(r) == want or max(float(r), want) < 2.0**-510
+        for x in (size, -0.3 * size):
+            assert float(divide(space.array(x), mantissa, exponent)) == pytest.approx(
+                hint.divide(x), rel=1e-15, abs=1e-150
+            )
+
+
+def test_rules_are_those_of_the_learners(space):
+    """Over all that a learner can reach: flat, steep and beyond the cap, on both sides where the rule has two."""
+    a, b = (part.ravel() for part in np.meshgrid(np.geomspace(1e-9, 1e5, 60), np.geomspace(1e-9, 1e5, 20)))
+    want = [erfi_rule(*pair) for pair in zip(a.tolist(), b.tolist(), strict=True)]
+    assert 1e150 in want and min(want) < 0.0
+    found = space.compiled(space.arrays.erfi_rule)(space.array(a), space.array(b))
+    np.testing.assert_allclose(np.asarray(found), want, rtol=1e-11, atol=1e-13)
+    s = np.concatenate([-a, a])
+    z = (s / (np.sqrt(2.0 * np.tile(b, 2)) + trac.TINY)).tolist()
+    want = np.array([simple_erfi_rule(2.0 * x, 1.0) for x in z]) / trac.UNIT
+    assert want.max() == -want.min() == 1e150 / trac.UNIT
+    found = space.compiled(space.arrays.trac_rule)(space.array(s), space.array(np.tile(b, 2)))
+    np.testing.assert_allclose(np.asarray(found), want, rtol=1e-11)
+
+
+def play_trac(space, gradients):
+    """TRAC's predictions after each round, one learner a discount."""
     a, d = space.arrays, space.array(DISCOUNTS)
     step = space.compiled(lambda was, g: a.trac_step(was, 0.3, g, d))
-    was = a.trac(space.array(np.zeros(4)))
+    was, found = a.trac(space.array(np.zeros(4))), []
     for g in gradients:
         was = step(was, space.array(np.full(4, g)))
+        found.append(np.asarray(was.x))
+    return np.array(found)
+
+
+def by_trac(gradients):
+    learners, found = [TracLearner(0.3, d) for d in DISCOUNTS], []
+    for g in gradients:
         for learner in learners:
             learner.update(g)
-        np.testing.assert_allclose(np.asarray(was.x), [learner.x for learner in learners], rtol=1e-10)
+        found.append([learner.x for learner in learners])
+    return np.array(found)
+
+
+def test_trac_is_the_learner(space):
+    gradients = np.random.default_rng(4).normal(size=150) - 0.3
+    np.testing.assert_allclose(play_trac(space, gradients), by_trac(gradients), rtol=1e-10)
+
+
+def test_trac_with_silence_and_wild_sizes(space):
+    """Down to where the constants of 1e-8 count, far up, and deep below 0."""
+    rng = np.random.default_rng(9)
+    gradients = np.where(rng.random(100) < 0.2, 0.0, rng.normal(size=100) * np.exp(rng.uniform(-25.0, 25.0, size=100)))
+    gradients[60:] = 1e11
+    want = by_trac(gradients)
+    assert want.min() < -100.0 and want.max() > 0.1
+    np.testing.assert_allclose(play_trac(space, gradients), want, rtol=1e-10)
+
+
+def play_norm(space, gradients, discounts):
+    """On the line a step of AdaGrad with diameter 1 is q in the direction of the gradient."""
+    a = space.arrays
+    step = space.compiled(a.norm_step)
+    was, x, found = a.norm(space.array(np.zeros(4))), np.zeros(4), []
+    for g, d in zip(gradients, discounts, strict=True):
+        was, q = step(was, space.array(np.full(4, abs(g))), space.array(d))
+        x = x - np.sign(g) * np.asarray(q)
+        found.append(x)
+    return np.array(found)
+
+
+def by_adagrad(gradients, discounts):
+    learners, found = [AdaGrad(1.0) for _ in range(4)], []
+    for g, row in zip(gradients, discounts, strict=True):
+        for learner, d in zip(learners, row, strict=True):
+            learner.update(g, d)
+        found.append([learner.predict() for learner in learners])
+    return np.array(found)
 
 
 def test_norm_is_adagrad(space):
-    """On the line a step of AdaGrad with diameter 1 is q in the direction of the gradient."""
+    """Also with discounts of 0, far above 1 and far below."""
     rng = np.random.default_rng(5)
     gradients = rng.normal(size=100) * np.exp(rng.uniform(-300.0, 300.0, size=100)) * (rng.random(100) < 0.8)
-    learners = [AdaGrad(1.0, d) for d in DISCOUNTS]
-    a, d = space.arrays, space.array(DISCOUNTS)
-    step = space.compiled(lambda was, size: a.norm_step(was, size, d))
-    was, x = a.norm(space.array(np.zeros(4))), np.zeros(4)
-    for g in gradients:
-        was, q = step(was, space.array(np.full(4, abs(g))))
-        x = x - np.sign(g) * np.asarray(q)
-        for learner in learners:
-            learner.update(g)
-        np.testing.assert_allclose(x, [learner.predict() for learner in learners], rtol=1e-9, atol=1e-12)
+    for discounts in (np.tile(DISCOUNTS, (100, 1)), rng.choice([0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300], size=(100, 4))):
+        found, want = play_norm(space, gradients, discounts), by_adagrad(gradients, discounts)
+        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMESPACES)
@@ -197,6 +268,32 @@ def test_single_precision_follows_and_stays_finite(name):
         wild = -np.exp(rng.uniform(-80.0, 80.0, size=80))
         assert np.isfinite(play(space, wild, rng.choice([0.0, 1e-30, 1.0, 1e30], size=(80, 4)))[0]).all()
         assert np.isfinite(play(space, -np.ones(700), np.ones((700, 1)))[0]).all()
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_single_precision_of_trac_and_norm(name):
+    with wide(name):
+        space = Space(name, single=True)
+        gradients = np.random.default_rng(7).normal(size=80) - 0.3
+        found = play_trac(space, gradients)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, by_trac(gradients), rtol=1e-3, atol=1e-3)
+        found = play_norm(space, gradients, np.tile(DISCOUNTS, (80, 1)))
+        np.testing.assert_allclose(found, by_adagrad(gradients, np.tile(DISCOUNTS, (80, 1))), rtol=1e-4, atol=1e-4)
+
+
+def test_every_rule_is_held_to_its_learner():
+    """A rule that is added to ``Arrays`` needs a line here, and a test that compares it."""
+    compared = {
+        "dawson erfi exp_square": test_special_functions,
+        "split grow divide": test_the_hint_is_that_of_the_learners,
+        "erfi_rule trac_rule": test_rules_are_those_of_the_learners,
+        "magnitude magnitude_step": test_magnitude_is_the_learner,
+        "trac trac_step": test_trac_is_the_learner,
+        "norm norm_step": test_norm_is_adagrad,
+    }
+    public = {name for name, value in vars(Arrays).items() if callable(value) and not name.startswith("_")}
+    assert public == {name for names in compared for name in names.split()}
 
 
 def test_doctests():

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from conformal_cases import INFINITY, NEEDS, Scripted, data, plain, score_of
+from conformal_cases import INFINITY, Scripted, data, plain, score_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import NEEDS
 
 from wane import OnlineConformal
 from wane.errors import UnboundedError

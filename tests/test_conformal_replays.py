@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from conformal_cases import NEEDS, SMALL, check_table, data, plain, score_of, steps
+from conformal_cases import SMALL, check_table, data, plain, score_of, steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import NEEDS
 
 from wane import OnlineConformal
 from wane.scores import names as score_names

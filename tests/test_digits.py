@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ import pytest
 pytest.importorskip("sklearn")
 
 from wane import scores, trackers
+from wane.experiments import table1
+from wane.experiments.protocol import Experiment
 from wane.streams.corruption import corrupt, kinds
 from wane.streams.images import _trained, calibration, classifier, digits, errors_by_severity
 from wane.streams.schedules import schedule_names, severities
@@ -69,11 +73,14 @@ def test_parts_are_disjoint_and_all(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_weights_minimise_the_regularised_log_loss(seed):
-    """With p the probabilities at temperature 1, the gradient of sum log-loss + |W|^2 / 2 is (p - Y)'X + W."""
+    """With p the probabilities at temperature 1, the gradient of sum log-loss + |W|^2 / 2 is (p - Y)'X + W.
+
+    It is 0 at the minimum. Weights that are rounded by up to 2^-13 leave 0.02 of it at most, where it begins at 58.
+    """
     model = classifier(seed)
     x = model.train.images.reshape(-1, 64)
     off = np.exp(model.log_probabilities(model.train.images, 1.0)) - np.eye(10)[model.train.labels]
-    assert np.abs(off.T @ x + model.weights).max() < 0.01 and np.abs(off.sum(axis=0)).max() < 0.01
+    assert np.abs(off.T @ x + model.weights).max() < 0.02 and np.abs(off.sum(axis=0)).max() < 0.02
 
 
 def log_loss(model, part, temperature):
@@ -94,6 +101,39 @@ def test_temperature_is_best_where_it_was_set_and_better_where_it_was_not(seed):
     assert found.log_loss_before == pytest.approx(log_loss(model, model.test, 1.0))
     assert found.log_loss == pytest.approx(log_loss(model, model.test, t))
     assert found.log_loss < found.log_loss_before and found.error < found.error_before
+
+
+def test_an_answer_does_not_depend_on_the_place_in_the_batch():
+    """To the last bit: the same image is the same round for every tracker, on every processor."""
+    model = classifier(0)
+    images = corrupt(model.test.images, "gaussian_noise", 3, 0)
+    whole, order = model.logits(images), np.random.default_rng(0).permutation(len(images))
+    assert np.array_equal(model.logits(images[order]), whole[order])
+    assert all(np.array_equal(model.logits(image[None])[0], row) for image, row in zip(images, whole, strict=True))
+    exact = images.reshape(-1, 64) @ model.weights.T + model.bias
+    np.testing.assert_allclose(whole, exact, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_learned_is_rounded_to_what_every_processor_finds(seed):
+    """Solvers stop within 1e-8 of the same numbers; what is kept of these is far coarser, and exact in floats."""
+    model = classifier(seed)
+    for kept in (model.weights, model.bias):
+        assert np.array_equal(kept, np.rint(kept * 2**12) / 2**12)
+    assert model.temperature * 2**16 == round(model.temperature * 2**16)
+
+
+def test_the_table_of_the_readme_is_what_this_machine_computes():
+    """All but the times, to the digits shown: the digits depend on no processor."""
+    text = (Path(__file__).parent.parent / "README.md").read_text()
+    shown = re.search(r"<!-- begin table1-digits -->\s*(.*?)\s*<!-- end", text, flags=re.S)[1]
+    found = table1.markdown(table1.summary(table1.run(Experiment(digits("sudden")), trials=1)))
+    assert columns(found) == columns(shown) and len(columns(shown)) == 12
+
+
+def columns(table):
+    """Method, coverage, width, LCE_100, smoothed."""
+    return [line.split("|")[1:6] for line in table.strip().splitlines()]
 
 
 def test_expected_calibration_error_by_its_definition():

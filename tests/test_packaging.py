@@ -62,6 +62,16 @@ def test_pure_wheel(unpacked, tmp_path):
     assert file.startswith(str(tmp_path)) and compiled == "False" and float(x) > 0.0
 
 
+def test_a_file_that_was_removed_is_not_installed_again(unpacked, tmp_path):
+    """What an earlier build left behind is not in the wheel, unless its source is still there."""
+    built = unpacked / "build" / "lib" / "wane" / "trackers"
+    built.mkdir(parents=True, exist_ok=True)
+    for name in ("gone.py", "gone.pxd", "gone.cpython-311-x86_64-linux-gnu.so"):
+        (built / name).write_text("")
+    names, _ = wheel(unpacked, tmp_path, WANE_PURE="1")
+    assert names >= SOURCES and not [n for n in names if "gone" in n]
+
+
 def test_without_a_compiler_the_package_installs_uncompiled_and_says_so(unpacked, tmp_path):
     names, said = wheel(unpacked, tmp_path, CC="no-such-compiler", WANE_REQUIRE_COMPILED=None)
     assert names >= SOURCES and not [n for n in names if n.endswith(".so")]

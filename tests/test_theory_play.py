@@ -113,11 +113,11 @@ def test_errors_of_a_game_say_what_to_do():
         theory.play(Bare(), lambda t, x: 1.0, rounds=2)
     with pytest.raises(ValueError, match="wanted the same"):
         theory.play(Bare(), lambda t, x: np.ones(1), 1.0, rounds=2)
-    with pytest.raises(ValueError, match="the gradient of round 0 holds nan"):
+    with pytest.raises(ValueError, match="row 0: gradient holds nan"):
         theory.play(Bare(), lambda t, x: np.nan, 1.0, rounds=2)
-    with pytest.raises(ValueError, match="prediction of round 0 holds inf"):
+    with pytest.raises(ValueError, match="row 0: prediction holds inf"):
         theory.play(Step(np.inf), lambda t, x: 1.0, 1.0, rounds=2)
-    with pytest.raises(ValueError, match=r"discounts\(1\) is -1"):
+    with pytest.raises(ValueError, match=r"row 1: discounts is -1"):
         theory.play(Bare(), lambda t, x: 1.0, lambda t: 1.0 - 2 * t, rounds=2)
     with pytest.raises(ValueError, match="one point a round"):
         theory.play(Bare(), lambda t, x: 1.0, 1.0, rounds=2).regret([1.0, 2.0, 3.0])

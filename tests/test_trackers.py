@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import NEEDS
 
 from wane import learners, trackers
 from wane.trackers import CoverageWarning, LossTracker, Pinball, Tracker, load, make, names
 
-NEEDS = {name: {"max_score": 5.0} for name in ("sf-ogd", "saocp", "bayes")}  # the hyperparameters without a default
 each = pytest.mark.parametrize("name", names())
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
 scores = st.lists(st.sampled_from([0.0, 1.0, 2.0, 0.5]) | st.floats(0.0, 100.0), max_size=40)

@@ -24,7 +24,6 @@ from wane.panel import Groups  # noqa: E402
 from wane.state.encoding import dumps, loads  # noqa: E402
 from wane.state.files import save  # noqa: E402
 
-NEEDS = {name: {"max_score": 5.0} for name in ("sf-ogd", "saocp", "bayes")}  # the hyperparameters without a default
 ROUNDS, MORE = 20, 5
 
 
@@ -32,7 +31,7 @@ def makers():
     """What makes an object, by the name of its file."""
     made = {f"learner-{name}": make for name, make in zip(table.IDS, table.MAKERS, strict=True)}
     for name in trackers.names():
-        made[f"tracker-{name}"] = partial(trackers.make, name, 0.1, **NEEDS.get(name, {}))
+        made[f"tracker-{name}"] = partial(trackers.make, name, 0.1, **table.NEEDS[name])
     small = {"window": 5, "history": 4, "max_pending": 6}
     for name in scores.names():
         if name != "user":  # functions of the user's are in no file

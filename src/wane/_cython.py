@@ -1,5 +1,6 @@
-"""Stands in for the ``cython`` module when uncompiled: the one name this package uses, doing nothing."""
+"""Stands in for the ``cython`` module when uncompiled: the two names this package uses."""
 
 from contextlib import nullcontext
 
 nogil = nullcontext()
+compiled = False

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.errors import InputError, InputTypeError
 from wane.vectors import within
 
 INFINITY = float("inf")
@@ -20,7 +21,7 @@ def number(name: str, value: Any) -> float:
     """A finite float from any real scalar."""
     x = value if type(value) is float else scalar(name, value)
     if not math.isfinite(x):
-        raise ValueError(f"{name} must be finite, got {value!r}: drop or clean this round")
+        raise InputError(f"must be finite, got {value!r}", about=name, cure="drop or clean this round")
     return x
 
 
@@ -28,7 +29,7 @@ def discount_factor(value: Any, name: str = "discount") -> float:
     """A discount: finite and not negative."""
     x = value if type(value) is float else scalar(name, value)
     if not (x >= 0.0 and math.isfinite(x)):
-        raise ValueError(f"{name} must be a finite number >= 0 (0 restarts, 1 forgets nothing), got {value!r}")
+        raise InputError(f"must be a finite number >= 0 (0 restarts, 1 forgets nothing), got {value!r}", about=name)
     return x
 
 
@@ -36,20 +37,20 @@ def scalar(name: str, value: Any) -> float:
     """A float from any real scalar, not from text, complex numbers, times or arrays with axes."""
     kind = getattr(getattr(value, "dtype", None), "kind", "f")  # numpy's letter; other libraries' types have none
     if isinstance(value, NOT_REAL) or getattr(value, "ndim", 0) != 0 or kind not in "fiub":
-        raise TypeError(f"{name} must be one real number, got {described(value)}")
+        raise InputTypeError(f"must be one real number, got {described(value)}", about=name)
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name} must fit a float, got {described(value)}") from None
+        raise InputError(f"must fit a float, got {described(value)}", about=name) from None
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be one real number, got {described(value)}") from None
+        raise InputTypeError(f"must be one real number, got {described(value)}", about=name) from None
 
 
 def positive(name: str, value: Any) -> float:
     """A positive hyperparameter."""
     x = scalar(name, value)
     if not 1.0 / EXTREME <= x <= EXTREME:
-        raise ValueError(f"{name} must be a number in [{1.0 / EXTREME:g}, {EXTREME:g}], got {value!r}")
+        raise InputError(f"must be a number in [{1.0 / EXTREME:g}, {EXTREME:g}], got {value!r}", about=name)
     return x
 
 
@@ -57,7 +58,8 @@ def share(name: str, value: Any) -> float:
     """A share strictly between 0 and 1, at least 1e-9 away from both."""
     x = scalar(name, value)
     if not SMALLEST_SHARE <= x <= 1.0 - SMALLEST_SHARE:
-        raise ValueError(f"{name}, the share of misses, must lie in [1e-9, 1 - 1e-9], got {value!r}: 0.1 covers 90 %")
+        problem = f"{name}, the share of misses, must lie in [1e-9, 1 - 1e-9], got {value!r}"
+        raise InputError(problem, argument=name, cure="0.1 covers 90 %")
     return x
 
 
@@ -66,28 +68,34 @@ def whole(name: str, value: Any, least: int, below: int | None = None) -> int:
     found = not isinstance(value, (bool, np.bool_)) and hasattr(value, "__index__")
     if not found or value.__index__() < least or (below is not None and value.__index__() >= below):
         limit = f"at least {least}" if below is None else f"in [{least}, {below})"
-        raise ValueError(f"{name} must be a whole number, {limit}, got {described(value)}")
+        raise InputError(f"must be a whole number, {limit}, got {described(value)}", about=name)
     return int(value.__index__())
 
 
 def dimension(value: Any) -> int:
     """A number of coordinates."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"dim must be a whole number, got {described(value)}")
+        raise InputTypeError(f"must be a whole number, got {described(value)}", about="dim")
     if value.__index__() < 1:
-        raise ValueError(f"dim must be at least 1, got {value!r}")
+        raise InputError(f"must be at least 1, got {value!r}", about="dim")
     return value.__index__()
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """A word out of a few."""
+    if value not in choices:
+        raise InputError(f"must be {' or '.join(map(repr, choices))}, got {described(value)}", about=name)
+    return value
 
 
 def vector(name: str, value: Any, size: int) -> np.ndarray:
     """A contiguous float64 vector of that many entries, each of at most 1e300; it may share the memory of ``value``."""
     array = real_array(name, value)
     if array.shape != (size,):
-        raise ValueError(f"{name} must have shape ({size},), got {array.shape}")
+        raise InputError(f"must have shape ({size},), got {array.shape}", about=name)
     if not within(array.data, LARGEST):
-        raise ValueError(
-            f"{name} must be finite, with entries up to {LARGEST:g}, got {array}: drop or clean this round"
-        )
+        problem = f"must be finite, with entries up to {LARGEST:g}, got {array}"
+        raise InputError(problem, about=name, cure="drop or clean this round")
     return array
 
 
@@ -98,13 +106,14 @@ def rows(name: str, values: Any, width: int | None) -> np.ndarray:
         array = array.reshape((0,) if width is None else (0, width))
     wanted = "(rounds,)" if width is None else f"(rounds, {width})"
     if array.ndim != (1 if width is None else 2) or array.shape[1:] != (() if width is None else (width,)):
-        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+        raise InputError(f"must have shape {wanted}, got {array.shape}", about=name)
     limit = np.finfo(float).max if width is None else LARGEST
     if array.size and not (array.max() <= limit and array.min() >= -limit):  # false for NaN too
         good = np.abs(array) <= limit
         t = int(np.argmin(good if width is None else good.all(axis=1)))
         what = "finite" if width is None else f"finite, with entries up to {LARGEST:g}"
-        raise ValueError(f"{name}[{t}] must be {what}, got {array[t]}: drop or clean round {t}; nothing was learned")
+        cure = f"drop or clean round {t}; nothing was learned"
+        raise InputError(f"must be {what}, got {array[t]}", about=name, row=t, cure=cure)
     return array
 
 
@@ -114,27 +123,27 @@ def discount_factors(values: Any, rounds: int) -> np.ndarray:
     if array.ndim == 0:
         array = np.full(rounds, array)
     if array.shape != (rounds,):
-        raise ValueError(f"discounts must be one number or have shape ({rounds},), one a round, got {array.shape}")
+        problem = f"must be one number or have shape ({rounds},), one a round, got {array.shape}"
+        raise InputError(problem, about="discounts")
     if rounds and not (array.min() >= 0.0 and array.max() < INFINITY):
         t = int(np.argmin((array >= 0.0) & (array < INFINITY)))
-        raise ValueError(
-            f"discounts[{t}] must be a finite number >= 0, got {array[t]}: use 0 for a restart, 1 to forget nothing"
-        )
+        problem, cure = f"must be a finite number >= 0, got {array[t]}", "use 0 for a restart, 1 to forget nothing"
+        raise InputError(problem, about="discounts", row=t, cure=cure)
     return array
 
 
 def real_array(name: str, values: Any) -> np.ndarray:
     """A contiguous float64 array of real numbers; it may share the memory of ``values``."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise TypeError(f"{name} must hold numbers, got an array with masked entries: fill or drop them")
+        problem = "must hold numbers, got an array with masked entries"
+        raise InputTypeError(problem, about=name, cure="fill or drop them")
     try:
         array = np.asarray(values)
     except ValueError:
-        raise ValueError(
-            f"{name} must be an array of numbers, got {described(values)}: rows differ in length"
-        ) from None
+        problem = f"must be an array of numbers, got {described(values)}: rows differ in length"
+        raise InputError(problem, about=name) from None
     if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" and array.size == 0):
-        raise TypeError(f"{name} must hold real numbers, got {described(values)} of type {array.dtype}")
+        raise InputTypeError(f"must hold real numbers, got {described(values)} of type {array.dtype}", about=name)
     with np.errstate(over="ignore"):  # a wider float that does not fit becomes infinite, and is refused as such
         return np.ascontiguousarray(array, dtype=np.float64) if array.ndim else np.array(array, dtype=np.float64)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import LARGEST, described, positive, real_array, scalar
+from wane.errors import InputError, InputTypeError
 from wane.state.data import WRAPPERS, register_values
 from wane.vectors import copy, distance, dot, norm, within
 
@@ -40,7 +41,7 @@ class Domain:
         flat = np.array(x, ndmin=1)
         self.check(flat.shape)
         if not within(flat.data, LARGEST):
-            raise ValueError(f"point must be finite, with entries up to {LARGEST:g}, got {described(point)}")
+            raise InputError(f"must be finite, with entries up to {LARGEST:g}, got {described(point)}", about="point")
         self._project(flat.data)
         return float(flat[0]) if x.ndim == 0 else flat
 
@@ -48,7 +49,7 @@ class Domain:
         """An error when points of this shape do not belong to the space of the set."""
         if len(shape) != 1 or shape[0] < 1 or self.size not in (None, shape[0]):
             wanted = "(dim,)" if self.size is None else f"({self.size},)"
-            raise ValueError(f"{self!r} holds points of shape {wanted}, got {shape}")
+            raise InputError(f"{self!r} holds points of shape {wanted}, got {shape}", argument="point")
 
     def __contains__(self, point: Any) -> bool:
         """Whether the projection leaves the point where it is, up to rounding."""
@@ -130,9 +131,10 @@ class Box(Domain):
         a = limits("lower", lower)
         b = limits("upper", upper)
         if a.ndim and b.ndim and a.shape != b.shape:
-            raise ValueError(f"lower and upper must have the same length, got {a.shape} and {b.shape}")
+            raise InputError(f"must have the same length as lower, got {b.shape} and {a.shape}", about="upper")
         if not ((a <= b) & (a < math.inf) & (b > -math.inf)).all():
-            raise ValueError(f"lower must not exceed upper, got lower={described(lower)}, upper={described(upper)}")
+            problem = f"must not exceed upper, got lower={described(lower)}, upper={described(upper)}"
+            raise InputError(problem, about="lower")
         self.lower = a if a.ndim else float(a)
         self.upper = b if b.ndim else float(b)
         wide = np.broadcast_arrays(np.atleast_1d(a), np.atleast_1d(b))
@@ -190,12 +192,15 @@ class HalfSpace(Domain):
         self.normal = points("normal", normal)
         self.offset = scalar("offset", offset)
         length = norm(self.normal.data)
-        if length == 0.0 or not math.isfinite(self.offset):
-            raise ValueError(f"normal must not be zero and offset must be finite, got {self!r}")
+        if length == 0.0:
+            raise InputError(f"must not be zero, got {self!r}", about="normal")
+        if not math.isfinite(self.offset):
+            raise InputError(f"must be finite, got {self!r}", about="offset")
         self.unit = (self.normal / length).data
         self.reach = self.offset / length
         if not math.isfinite(self.reach):
-            raise ValueError(f"offset over the length of normal must be finite, got {self!r}: use a longer normal")
+            problem = f"offset over the length of normal must be finite, got {self!r}"
+            raise InputError(problem, argument="normal", cure="use a longer normal")
 
     @property
     def size(self) -> int | None:
@@ -259,7 +264,8 @@ class Custom(Domain):
     def __init__(self, object: Any) -> None:
         """Any object with ``project``."""
         if isinstance(object, type) or not callable(getattr(object, "project", None)):
-            raise TypeError(f"a domain is an object with a method project(x) -> array, got {described(object)}")
+            problem = f"a domain is an object with a method project(x) -> array, got {described(object)}"
+            raise InputTypeError(problem, argument="domain")
         self.object = object
 
 
@@ -272,7 +278,8 @@ def project_in_python(domain: Any, x: Any) -> None:
     moved = real_array("a projection", moved)
     moved = moved.reshape(1) if moved.ndim == 0 else moved
     if moved.shape != point.shape or not np.isfinite(moved).all():
-        raise ValueError(f"project must return {point.shape[0]} finite numbers, got {described(moved)} from {domain!r}")
+        problem = f"project must return {point.shape[0]} finite numbers, got {described(moved)} from {domain!r}"
+        raise InputError(problem, argument="domain")
     copy(moved.data, x)
 
 
@@ -281,7 +288,8 @@ def as_domain(domain: Any) -> Domain:
     if type(domain) in (Ball, Box, Custom, HalfSpace, Nonnegative, Simplex):
         return domain
     if isinstance(domain, Domain) and type(domain).project is Domain.project:
-        raise TypeError(f"{type(domain).__name__} must define project(x) -> array; it need not be a subclass of Domain")
+        problem = f"{type(domain).__name__} must define project(x) -> array; it need not be a subclass of Domain"
+        raise InputTypeError(problem, argument="domain")
     return Custom(domain)
 
 
@@ -294,7 +302,7 @@ def points(name: str, value: Any) -> np.ndarray:
     """A finite vector in memory of its own, for reading only."""
     array = np.array(real_array(name, value))
     if array.ndim != 1 or array.size == 0 or not within(array.data, LARGEST):
-        raise ValueError(f"{name} must be a vector of finite numbers up to {LARGEST:g}, got {described(value)}")
+        raise InputError(f"must be a vector of finite numbers up to {LARGEST:g}, got {described(value)}", about=name)
     array.flags.writeable = False
     return array
 
@@ -303,7 +311,7 @@ def limits(name: str, value: Any) -> np.ndarray:
     """Numbers that may be infinite, in memory of their own."""
     array = np.array(real_array(name, value))
     if array.ndim > 1 or array.size == 0 or np.isnan(array).any():
-        raise ValueError(f"{name} must be a number or a vector without NaN, got {described(value)}")
+        raise InputError(f"must be a number or a vector without NaN, got {described(value)}", about=name)
     return array
 
 

@@ -11,6 +11,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+__all__ = [
+    "AlarmError",
+    "FileError",
+    "IdError",
+    "InputError",
+    "InputTypeError",
+    "JournalError",
+    "MissingExtraError",
+    "MissingFileError",
+    "NonfiniteError",
+    "NotFoundError",
+    "SavedFileError",
+    "SeriesError",
+    "Setting",
+    "StepError",
+    "TooLargeError",
+    "UnboundedError",
+    "WaneError",
+]
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -143,10 +163,6 @@ class FileError(WaneError, OSError):
     __str__ = WaneError.__str__
 
 
-class MissingFileError(FileError, FileNotFoundError):
-    """A file that is not there."""
-
-
 class MissingExtraError(WaneError, ImportError):
     """A package that is not installed; the cure is the command that installs it."""
 
@@ -163,6 +179,12 @@ class AlarmError(WaneError, RuntimeError):
     """The function on_alarm has failed. The label that led to the alarm was learned all the same."""
 
 
+class NotFoundError(WaneError, KeyError):
+    """A name, of a column, a level or a field, that is not there."""
+
+    __str__ = WaneError.__str__  # KeyError's shows a message in quotes
+
+
 class IdError(WaneError, KeyError, ValueError):
     """No prediction with this id waits for a label: it is unknown, has had its label, or has expired."""
 
@@ -171,3 +193,23 @@ class IdError(WaneError, KeyError, ValueError):
 
 class SeriesError(InputError):
     """No series has this name, or there is no room for another."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file or a folder that is not there."""
+
+
+class JournalError(WaneError, RuntimeError):
+    """A journal that takes no calls: it is closed, or open elsewhere, or lacks a call."""
+
+
+class TooLargeError(WaneError, OverflowError):
+    """A number that has grown beyond what can be computed with."""
+
+
+class NonfiniteError(WaneError, FloatingPointError):
+    """Gradients or parameters that are not finite, with which no step can be taken."""
+
+
+class StepError(WaneError, RuntimeError):
+    """Parameters with which no step can be taken."""

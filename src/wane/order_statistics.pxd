@@ -1,5 +1,6 @@
 cimport cython
 from libc cimport math
+from wane.state.cells cimport Cells
 from wane.state.stateful cimport Stateful
 
 cdef Py_ssize_t BLOCK
@@ -10,7 +11,7 @@ cdef class OrderStatistics(Stateful):
     cdef double[::1] data, tops
     cdef Py_ssize_t[::1] order, counts, tree
     cdef readonly Py_ssize_t n
-    cdef Py_ssize_t blocks, slots
+    cdef Py_ssize_t blocks, slots, room
     @cython.locals(b=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t)
     cpdef int insert(self, double x) except -1 nogil
     @cython.locals(b=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, end=Py_ssize_t)
@@ -35,6 +36,10 @@ cdef class OrderStatistics(Stateful):
     cdef void _split(self, Py_ssize_t b) noexcept nogil
     @cython.locals(old=Py_ssize_t, i=Py_ssize_t)
     cdef void _drop(self, Py_ssize_t b) noexcept nogil
+    @cython.locals(n=Py_ssize_t, b=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t)
+    cdef void _sorted(self, Cells cells) noexcept nogil
+    @cython.locals(half=Py_ssize_t, b=Py_ssize_t)
+    cdef void _lay_out(self, Py_ssize_t n) noexcept nogil
     @cython.locals(i=Py_ssize_t, j=Py_ssize_t)
     cdef void _plant(self) noexcept nogil
     cdef int _make_room(self) except -1 with gil

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
+from wane.errors import InputError
 from wane.state.stateful import Stateful
 
 BLOCK = 256  # shifts within a block and passes over the blocks cost the same at about 30,000 numbers
@@ -38,7 +39,13 @@ class OrderStatistics(Stateful):
     def __init__(self) -> None:
         """Empty."""
         self.n = self.blocks = self.slots = 0
+        self.room = 0  # for how many numbers, if that is known; 0 makes room as they come
         self._fill(np.empty(0))
+
+    def keep_room(self, room: int) -> None:
+        """Say that there will be at most so many numbers: then the state is of fixed size."""
+        self.room = room
+        self._fill(self.values)
 
     @property
     def size(self) -> int:
@@ -48,7 +55,7 @@ class OrderStatistics(Stateful):
     @size.setter
     def size(self, size: int) -> None:
         if size < 0:
-            raise ValueError(f"size must be at least 0, got {described(size)}")
+            raise InputError(f"must be at least 0, got {described(size)}", about="size")
         self._fill(np.zeros(size))
 
     @property
@@ -62,7 +69,7 @@ class OrderStatistics(Stateful):
     def values(self, values: Any) -> None:
         array = np.array(values, dtype=float)
         if array.ndim != 1 or not np.isfinite(array).all() or (array != np.sort(array)).any():
-            raise ValueError(f"values must be finite and sorted, got {described(values)}")
+            raise InputError(f"must be finite and sorted, got {described(values)}", about="values")
         self._fill(array)
 
     def insert(self, x):
@@ -79,8 +86,7 @@ class OrderStatistics(Stateful):
                 if x > self.tops[b]:
                     b += 1
         start = self.order[b] * BLOCK
-        i = self._at_most(start, self.counts[b], x)
-        j = start + self.counts[b]
+        i, j = self._at_most(start, self.counts[b], x), start + self.counts[b]
         while j > i:
             self.data[j] = self.data[j - 1]
             j -= 1
@@ -115,8 +121,7 @@ class OrderStatistics(Stateful):
         """The k-th smallest, from k = 0."""
         if k < 0 or k >= self.n:
             self._no_rank(k)
-        b = 0
-        step = self.slots
+        b, step = 0, self.slots
         while step > 0:
             if b + step <= self.slots and self.tree[b + step] <= k:
                 b += step
@@ -134,8 +139,7 @@ class OrderStatistics(Stateful):
 
     def count_at_most(self, x):
         """How many numbers are less than x or equal to it."""
-        low = 0
-        high = self.blocks
+        low, high = 0, self.blocks
         while low < high:  # the first block with a number above x
             middle = (low + high) >> 1
             if self.tops[middle] <= x:
@@ -149,8 +153,7 @@ class OrderStatistics(Stateful):
 
     def _block(self, x):
         """The first block with a number that is not less than x."""
-        low = 0
-        high = self.blocks
+        low, high = 0, self.blocks
         while low < high:
             middle = (low + high) >> 1
             if self.tops[middle] < x:
@@ -161,8 +164,7 @@ class OrderStatistics(Stateful):
 
     def _below(self, start, count, x):
         """The first place of a block whose number is not less than x."""
-        low = start
-        high = start + count
+        low, high = start, start + count
         while low < high:
             middle = (low + high) >> 1
             if self.data[middle] < x:
@@ -173,8 +175,7 @@ class OrderStatistics(Stateful):
 
     def _at_most(self, start, count, x):
         """The first place of a block whose number is greater than x."""
-        low = start
-        high = start + count
+        low, high = start, start + count
         while low < high:
             middle = (low + high) >> 1
             if self.data[middle] <= x:
@@ -202,8 +203,7 @@ class OrderStatistics(Stateful):
     def _split(self, b):
         """Move the upper half of a full block to a free place, next to it in the order."""
         half = BLOCK >> 1
-        old = self.order[b]
-        new = self.order[self.blocks]
+        old, new = self.order[b], self.order[self.blocks]
         for i in range(half):
             self.data[new * BLOCK + i] = self.data[old * BLOCK + half + i]
         i = self.blocks
@@ -244,44 +244,63 @@ class OrderStatistics(Stateful):
             if j <= self.slots:
                 self.tree[j] += self.tree[i]
 
+    def _fields(self, cells):
+        self._sorted(cells)
+
+    def _sorted(self, cells):
+        """How many numbers, and the numbers, sorted."""
+        if self.room == 0:
+            cells.vary()
+        n = cells.whole(self.n)
+        if cells.reading:
+            n = min(max(n, 0), self.room)  # nothing in a row may reach beyond the arrays
+            self._lay_out(n)
+        for b in range(self.blocks):
+            start = self.order[b] * BLOCK
+            for i in range(start, start + self.counts[b]):
+                self.data[i] = cells.number(self.data[i])
+            self.tops[b] = self.data[start + self.counts[b] - 1] if self.counts[b] > 0 else -INFINITY
+        for _ in range(n, self.room):
+            cells.number(0.0)
+
+    def _lay_out(self, n):
+        """Empty places for n numbers, in the arrays that there are: blocks that are half full."""
+        half = BLOCK >> 1
+        self.n = n
+        self.blocks = max(1, (n + half - 1) // half)
+        for b in range(self.slots):
+            self.order[b] = b
+            self.counts[b] = 0 if b >= self.blocks else half if (b + 1) * half <= n else n - b * half
+        self._plant()
+
     def _make_room(self):
         """New places: full blocks are spread over twice as many, and those that are nearly empty merged."""
         self._fill(self.values)
 
     def _fill(self, values):
-        """Hold these sorted numbers, in blocks that are half full, with as many free places as blocks or more."""
+        """Hold these sorted numbers, in new arrays with as many free places as blocks or more."""
         half = BLOCK >> 1
         n = len(values)
         blocks = max(1, -(-n // half))
         slots = 4
-        while slots < 2 * blocks:
+        while slots < 2 * max(blocks, -(-self.room // half)):
             slots *= 2
-        data = np.zeros(slots * BLOCK)
-        counts = np.zeros(slots, dtype=np.intp)
-        tops = np.full(slots, -np.inf)
-        padded = np.zeros(blocks * half)
+        data, tops, padded = np.zeros(slots * BLOCK), np.full(slots, -np.inf), np.zeros(blocks * half)
+        self.data: Any = data.data
+        self.tops: Any = tops.data
+        self.order, self.counts, self.tree = (np.zeros(slots + 1, dtype=np.intp).data for _ in range(3))
+        self.slots = slots
+        self._lay_out(n)
         padded[:n] = values
         data[: blocks * BLOCK].reshape(blocks, BLOCK)[:, :half] = padded.reshape(blocks, half)
-        counts[:blocks] = half
-        counts[blocks - 1] = n - (blocks - 1) * half
-        ends = np.minimum(np.arange(1, blocks + 1) * half, n) - 1
         if n:
-            tops[:blocks] = values[ends]
-        self.data: Any = data.data
-        self.order: Any = np.arange(slots, dtype=np.intp).data
-        self.counts: Any = counts.data
-        self.tops: Any = tops.data
-        self.tree: Any = np.zeros(slots + 1, dtype=np.intp).data
-        self.n = n
-        self.blocks = blocks
-        self.slots = slots
-        self._plant()
+            tops[:blocks] = values[np.minimum(np.arange(1, blocks + 1) * half, n) - 1]
 
     def _not_finite(self, x):
-        raise ValueError(f"only finite numbers can be sorted, got {x!r}")
+        raise InputError(f"only finite numbers can be sorted, got {x!r}")
 
     def _not_there(self, x):
-        raise ValueError(f"there is no {x!r} to remove")
+        raise InputError(f"there is no {x!r} to remove")
 
     def _no_rank(self, k):
         raise IndexError(f"rank {k} is not among the {self.n} numbers: the smallest has rank 0")
@@ -303,12 +322,21 @@ class History(Stateful):
     def __init__(self, window: int | None = None) -> None:
         """Nothing seen."""
         if window is not None and (isinstance(window, bool) or not hasattr(window, "__index__") or window < 1):
-            raise ValueError(f"window must be a whole number of scores, or None for all, got {described(window)}")
+            raise InputError(
+                f"must be a whole number of scores, or None for all, got {described(window)}", about="window"
+            )
         self.window = None if window is None else window.__index__()
         self.length = self.window or 0  # 0: no window
         self.bag = OrderStatistics()
         self.ring = np.zeros(self.length).data
         self.place = 0  # in the ring, of the next score
+        if self.length > 0:
+            self.bag.keep_room(self.length)
+
+    def _fields(self, cells):
+        self.bag._fields(cells)
+        self.place = min(max(cells.whole(self.place), 0), max(self.length - 1, 0))  # within the ring
+        cells.vector(self.ring)
 
     def push(self, x):
         """A new score; with a window, the oldest leaves when it is full."""

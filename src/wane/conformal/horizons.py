@@ -15,6 +15,8 @@ from wane.checks import described, whole
 from wane.conformal import batch
 from wane.conformal.online import OnlineConformal
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
+from wane.conformal.settings import learned_pattern
+from wane.errors import InputError, InputTypeError
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key
 from wane.state.files import known
@@ -68,11 +70,11 @@ class Horizons:
         """No forecast has been made: the time of the first is 0."""
         count = whole("steps", steps, 1)
         if not isinstance(tracker, (str, Tracker)):
-            raise TypeError(
-                f"tracker must be the name of a method or one tracker as a pattern, got {described(tracker)}"
+            raise InputTypeError(
+                f"must be the name of a method or one tracker as a pattern, got {described(tracker)}", about="tracker"
             )
         if isinstance(tracker, Tracker) and tracker.rounds:
-            raise ValueError("a tracker that has learned cannot be the pattern for all steps: make a new one")
+            raise learned_pattern("all steps")
         self.stride = whole("stride", stride, 1)
         self.time = 0  # of the next forecast
         self._take(
@@ -82,7 +84,7 @@ class Horizons:
 
     def _take(self, steps: list[OnlineConformal], on_alarm: Callable[[Alarm], Any] | None) -> None:
         if on_alarm is not None and not callable(on_alarm):
-            raise TypeError(f"on_alarm must be a function of an Alarm, got {described(on_alarm)}")
+            raise InputTypeError(f"must be a function of an Alarm, got {described(on_alarm)}", about="on_alarm")
         self.steps = steps
         self.on_alarm = on_alarm
         self._lock = threading.RLock()
@@ -100,11 +102,15 @@ class Horizons:
         """
         outputs = list(outputs)
         if len(outputs) != len(self.steps):
-            raise ValueError(f"outputs must be one for each of the {len(self.steps)} steps, got {len(outputs)}")
+            raise InputError(
+                f"must be one for each of the {len(self.steps)} steps, got {len(outputs)}", about="outputs"
+            )
         with self._lock:
             about = [self.time + h for h in range(1, len(self.steps) + 1)] if targets is None else list(targets)
             if len(about) != len(self.steps):
-                raise ValueError(f"targets must be one for each of the {len(self.steps)} steps, got {len(about)}")
+                raise InputError(
+                    f"must be one for each of the {len(self.steps)} steps, got {len(about)}", about="targets"
+                )
             ready = [
                 None if output is None else oc._prepare(output, checked_key(target))
                 for oc, output, target in zip(self.steps, outputs, about, strict=True)
@@ -121,7 +127,7 @@ class Horizons:
                 oc.settings.scored(m.output, y, m.u, m.radii) for oc, m in zip(serving, made, strict=True)
             ]
             rates = [oc._discount(discount) for oc in serving]
-            careful = not all(t.atomic() for oc in serving for t in oc.trackers)
+            careful = not all(t.atomic for oc in serving for t in oc.trackers)
             before = copy.deepcopy(self.steps) if careful else self.steps
             try:
                 told = dict(zip(map(id, serving), zip(rates, scores, strict=True), strict=True))
@@ -151,7 +157,7 @@ class Horizons:
         keys = None if times is None else [checked_key(k) for k in times]
         reach = (len(outputs) - 1) * self.stride + len(self.steps) + 1
         if keys is not None and len(outputs) and len(keys) < reach:
-            raise ValueError(f"times must reach as far as the forecasts, {reach} of them, got {len(keys)}")
+            raise InputError(f"must reach as far as the forecasts, {reach} of them, got {len(keys)}", about="times")
         with self._lock:
             rows, start = len(outputs), self.time
             before = copy.deepcopy(self.steps)
@@ -199,7 +205,7 @@ class Horizons:
         outputs = outputs if isinstance(outputs, np.ndarray) else np.asarray(outputs)
         outputs = outputs.reshape(0, len(self.steps)) if outputs.shape == (0,) else outputs
         if outputs.ndim < 2 or outputs.shape[1] != len(self.steps):
-            raise ValueError(f"outputs must have shape (rows, {len(self.steps)}, ...), got {outputs.shape}")
+            raise InputError(f"must have shape (rows, {len(self.steps)}, ...), got {outputs.shape}", about="outputs")
         return outputs
 
     def pending(self) -> list[Hashable]:
@@ -261,7 +267,7 @@ class Horizons:
             parts = list(state["parameters"]["steps"])
             whole("the number of steps", len(parts), 1)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
+            raise InputError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
         made._take([OnlineConformal.from_state_dict(part, **objects) for part in parts], on_alarm)
         return made
 

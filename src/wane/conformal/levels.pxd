@@ -1,4 +1,5 @@
 cimport cython
+from wane.state.cells cimport Cells
 from wane.trackers.base cimport Tracker
 
 cdef double INFINITY, NAN
@@ -10,8 +11,7 @@ cdef class Level:
     cdef int _play(
         self, double floor, double[:, ::1] radii, Py_ssize_t t, double[:, ::1] own, Py_ssize_t u, Py_ssize_t column
     ) except -1 nogil
-    cdef Py_ssize_t _write(self, double[:, ::1] rows, Py_ssize_t i, Py_ssize_t at) noexcept nogil
-    cdef Py_ssize_t _read(self, const double[:, ::1] rows, Py_ssize_t i, Py_ssize_t at) noexcept nogil
+    cdef void _fields(self, Cells cells) noexcept nogil
     cdef int _warm(self, double score) except -1 nogil
     cdef int _ready(self, double score) except -1 nogil
     cdef int _learn(
@@ -24,6 +24,7 @@ cdef class Levels:
     cdef readonly Py_ssize_t count
     cdef Level first, second
     cdef double[:, ::1] radii, own
+    cdef Cells cells
     cdef readonly bint alone
     cdef bint fragile
     @cython.locals(c=Py_ssize_t)
@@ -40,9 +41,8 @@ cdef class Levels:
     cdef int _learn_one(self, double score, double radius, double discount) except -1 nogil
     @cython.locals(below=double, above=double, lower=double, upper=double)
     cdef int _play(self, double floor, double[:, ::1] radii, Py_ssize_t t, double[:, ::1] own, Py_ssize_t u) except -1 nogil
-    @cython.locals(at=Py_ssize_t)
     cdef void _write(self, double[:, ::1] rows, Py_ssize_t i) noexcept nogil
-    @cython.locals(at=Py_ssize_t)
     cdef void _read(self, const double[:, ::1] rows, Py_ssize_t i) noexcept nogil
+    cdef void _fields(self, Cells cells) noexcept nogil
     cdef int _warm(self, double lower, double upper) except -1 nogil
     cdef int _learn(self, double lower, double upper, double[:, ::1] radii, Py_ssize_t t, double discount) except -1 nogil

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.state import data as plain_data
+from wane.state.cells import Cells
 from wane.trackers.base import Tracker
 
 INFINITY = float("inf")
@@ -40,15 +41,11 @@ class Level:
         if self.wider is not None:
             self.wider._play(radius, radii, t, own, u, column + 1)
 
-    def _write(self, rows, i, at):
-        """The states of all trackers from here on, in a row."""
-        at = self.tracker._write(rows, i, at)
-        return at if self.wider is None else self.wider._write(rows, i, at)
-
-    def _read(self, rows, i, at):
-        """Their states from a row."""
-        at = self.tracker._read(rows, i, at)
-        return at if self.wider is None else self.wider._read(rows, i, at)
+    def _fields(self, cells):
+        """The states of all trackers from here on."""
+        self.tracker._fields(cells)
+        if self.wider is not None:
+            self.wider._fields(cells)
 
     def _warm(self, score):
         """Each tracker learns a score of the past by itself, as ``Tracker.run`` does."""
@@ -92,10 +89,9 @@ class Levels:
         self.second = chain(trackers[self.count :]) if sides == 2 else None
         self.radii: Any = np.empty((1, len(trackers))).data
         self.own: Any = np.empty((1, len(trackers))).data
+        self.cells: Any = Cells()
         self.alone = len(trackers) == 1
-        # One of ours learns all of a score or nothing; several, or one of a user's, may fail half-way.
-        ours = self.alone and type(trackers[0]).__module__.startswith("wane.")
-        self.fragile = not ours and not all(t.atomic() for t in trackers)
+        self.fragile = not all(t.atomic for t in trackers)
 
     def predict(self, floor: float) -> tuple[float, ...]:
         """The radii to play in the next round, a column each."""
@@ -194,15 +190,18 @@ class Levels:
 
     def _write(self, rows, i):
         if rows.shape[1] > 0:  # else the trackers are not flat
-            at = self.first._write(rows, i, 0)
-            if self.second is not None:
-                self.second._write(rows, i, at)
+            self.cells._write(rows, i)
+            self._fields(self.cells)
 
     def _read(self, rows, i):
         if rows.shape[1] > 0:
-            at = self.first._read(rows, i, 0)
-            if self.second is not None:
-                self.second._read(rows, i, at)
+            self.cells._read(rows, i)
+            self._fields(self.cells)
+
+    def _fields(self, cells):
+        self.first._fields(cells)
+        if self.second is not None:
+            self.second._fields(cells)
 
     def _warm(self, lower, upper):
         self.first._warm(lower)

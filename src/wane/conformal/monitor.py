@@ -15,6 +15,7 @@ except ImportError:
     from wane import _cython as cython
 
 from wane.checks import LARGEST, discount_factor, discount_factors, number, real_array, scalar, share, whole
+from wane.errors import InputError
 from wane.state.stateful import Stateful
 
 BOOLS = (bool, np.bool_)
@@ -99,9 +100,10 @@ class Monitor(Stateful):
         bottom = 1.0 - self.alpha - half if self.low is None else self.low
         top = 1.0 - self.alpha + half if self.high is None else self.high
         if not (bottom <= top and bottom <= 1.0 and top >= 0.0):
-            raise ValueError(
-                f"low <= high, low <= 1 and high >= 0 are wanted of the band of local coverage, got [{bottom}, {top}]: "
-                "None is 3 standard deviations from 1 - alpha, low=-1 and high=2 never raise an alarm"
+            raise InputError(
+                f"low <= high, low <= 1 and high >= 0 are wanted of the band of local coverage, got [{bottom}, {top}]",
+                argument="low",
+                cure="None is 3 standard deviations from 1 - alpha, low=-1 and high=2 never raise an alarm",
             )
         self.band = (bottom, top)
         # The band in misses, so that the rounds compare whole numbers, and as local_coverage would compare with it.
@@ -172,12 +174,15 @@ class Monitor(Stateful):
         hits = real_array("covered", covered)
         sizes = real_array("widths", widths)
         if hits.ndim != 1 or hits.shape != sizes.shape:
-            raise ValueError(
-                f"covered and widths must have the same shape (rounds,), got {hits.shape} and {sizes.shape}"
+            raise InputError(
+                f"covered and widths must have the same shape (rounds,), got {hits.shape} and {sizes.shape}",
+                argument="covered",
             )
         if (bad := (hits != 0.0) & (hits != 1.0)).any():
             t = int(np.argmax(bad))
-            raise ValueError(f"covered[{t}] must be True or False, 1 or 0, got {hits[t]}; nothing was recorded")
+            raise InputError(
+                f"must be True or False, 1 or 0, got {hits[t]}; nothing was recorded", about="covered", row=t
+            )
         rates = discount_factors(self.discount if discounts is None else discounts, len(hits))
         alarms = np.empty(len(hits), dtype=np.int8)
         local = np.empty(len(hits))
@@ -273,5 +278,5 @@ def miss_of(covered):
     """
     hit = (1.0 if covered else 0.0) if isinstance(covered, BOOLS) else scalar("covered", covered)
     if hit != 1.0 and hit != 0.0:
-        raise ValueError(f"covered must be True or False, 1 or 0, got {covered!r}")
+        raise InputError(f"must be True or False, 1 or 0, got {covered!r}", about="covered")
     return 1 if hit == 0.0 else 0

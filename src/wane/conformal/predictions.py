@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.errors import AlarmError
+from wane.errors import AlarmError, InputTypeError, NotFoundError
 
 UNBOUNDED = (
     "the radius is {radii}: there are too few scores for a finite set, or so many misses that the method's level has "
@@ -45,7 +45,11 @@ class Prediction:
     def set(self) -> Any:
         """The set, where there is one level."""
         if isinstance(self.alpha, tuple):
-            raise TypeError(f"this prediction has the levels {self.alpha}: name one, as in p[{self.alpha[0]}]")
+            raise InputTypeError(
+                f"this prediction has the levels {self.alpha}",
+                argument="alpha",
+                cure=f"name one, as in p[{self.alpha[0]}]",
+            )
         return self.sets[0]
 
     def __getitem__(self, alpha: float) -> Any:
@@ -54,7 +58,7 @@ class Prediction:
         for level, made in zip(levels, self.sets, strict=True):
             if math.isclose(level, alpha, rel_tol=1e-9):
                 return made
-        raise KeyError(f"no level {alpha!r}: there are {levels}")
+        raise NotFoundError(f"no level {alpha!r}", argument="alpha", cure=f"there are {levels}")
 
     __iter__ = None  # else Python would try p[0], p[1], ...
 
@@ -192,7 +196,7 @@ def tell(on_alarm: Callable[[Alarm], Any] | None, alarms: list[Alarm]) -> None:
         except Exception as error:
             failed = failed or error
     if failed is not None:
-        raise AlarmError(f"on_alarm has failed: {failed!r}; the label was learned") from failed
+        raise AlarmError(f"on_alarm has failed: {failed!r}; the label was learned", argument="on_alarm") from failed
 
 
 @dataclass(frozen=True, repr=False)

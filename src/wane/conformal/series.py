@@ -11,8 +11,9 @@ from typing import Any
 from wane.checks import described, whole
 from wane.conformal.online import OnlineConformal
 from wane.conformal.predictions import Alarm, Explanation, Prediction
+from wane.conformal.settings import learned_pattern
 from wane.conformal.state import damaged
-from wane.errors import SeriesError
+from wane.errors import InputError, InputTypeError, SeriesError
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_value, encode_value
 from wane.state.files import known
@@ -61,10 +62,14 @@ class ManySeries:
     ) -> None:
         """No series."""
         if settings.get("on_alarm") is not None:
-            raise TypeError("on_alarm is not for many series: update(...).alarms holds the alarms of a label")
+            raise InputTypeError(
+                "on_alarm is not for many series",
+                argument="on_alarm",
+                cure="update(...).alarms holds the alarms of a label",
+            )
         self._take(OnlineConformal(tracker, score, alpha, **settings), max_series)
         if any(t.rounds for t in self.pattern.trackers):
-            raise ValueError("a tracker that has learned cannot be the pattern for all series: make a new one")
+            raise learned_pattern("all series")
 
     def _take(self, pattern: OnlineConformal, max_series: Any) -> None:
         self.pattern = pattern
@@ -76,7 +81,11 @@ class ManySeries:
         """A series, or a SeriesError."""
         if series not in self.series:
             first = f", as {described(next(iter(self.series)))} did" if self.series else ""
-            raise SeriesError(f"no series is named {described(series)}: it begins with its first prediction{first}")
+            raise SeriesError(
+                f"no series is named {described(series)}",
+                argument="series",
+                cure=f"it begins with its first prediction{first}",
+            )
         return self.series[series]
 
     def __len__(self) -> int:
@@ -95,7 +104,9 @@ class ManySeries:
                 return self.series[series].predict(output, id)
             if len(self.series) >= self.max_series:
                 raise SeriesError(
-                    f"no room for the series {described(series)}: there are {self.max_series} (max_series) already"
+                    f"no room for the series {described(series)}",
+                    argument="max_series",
+                    cure=f"there are {self.max_series} (max_series) already",
                 )
             name = None if series is None else checked_key(series)
             new = copy.copy(self.pattern)
@@ -148,7 +159,7 @@ class ManySeries:
         for series, part in pairs:
             made.series[series] = OnlineConformal.from_state_dict(part, **objects)
         if len(made.series) != len(kept) or len(kept) > made.max_series:
-            raise ValueError("the state of ManySeries is damaged: a series comes twice, or there are too many")
+            raise InputError("the state of ManySeries is damaged: a series comes twice, or there are too many")
         return made
 
     def __getstate__(self) -> dict[str, Any]:

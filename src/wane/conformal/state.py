@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wane.checks import described, whole
 from wane.conformal.waiting import Made
+from wane.errors import InputError, InputTypeError
 from wane.state import data as plain_data
 from wane.state.encoding import decode_key, decode_value, encode_key, encode_value
 from wane.state.stateful import Stateful
@@ -62,7 +63,7 @@ def rebuild(cls: type[OnlineConformal], state: Any, objects: dict[str, Any]) -> 
     trackers = [part(t, objects, used) for t in damaged(lambda: given.pop("tracker"))]
     score = part(damaged(lambda: given.pop("score")), objects, used)
     if unused := objects.keys() - used:
-        raise TypeError(f"nothing in this state asks for {', '.join(sorted(unused))}")
+        raise InputTypeError(f"nothing in this state asks for {', '.join(sorted(unused))}")
     on_alarm = objects.get("on_alarm")
     return damaged(lambda: restored(cls, trackers, score, given, on_alarm, state["memory"]))
 
@@ -72,7 +73,7 @@ def damaged(read: Callable[[], Any]) -> Any:
     try:
         return read()
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"the state of an OnlineConformal is damaged or incomplete: {error!r}") from error
+        raise InputError(f"the state of an OnlineConformal is damaged or incomplete: {error!r}") from error
 
 
 def part(state: Any, objects: dict[str, Any], used: set[str]) -> Any:
@@ -93,7 +94,7 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
     for monitor, inside in zip(oc.monitors, memory["monitors"], strict=True):
         plain_data.restore(monitor, inside)
         if not monitor.sound():
-            raise ValueError(f"no monitor could have the memory {described(inside)}")
+            raise InputError(f"no monitor could have the memory {described(inside)}")
     for id, number, output, u, radii, widths in memory["pending"]:
         radii, widths = numbers(radii, len(trackers)), numbers(widths, len(oc.alphas))
         output = oc.score.output(decode_value(output))
@@ -102,7 +103,7 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
         more = [tuple(v) if isinstance(v, list) else v for v in map(decoded, rest)]
         waiting.closed[decode_key(id)] = (status, numbers(radii, len(trackers)), *more)
     if len(waiting.pending) > waiting.most or len(waiting.closed) > waiting.history:
-        raise ValueError("more predictions than may be")
+        raise InputError("more predictions than may be")
     return oc
 
 
@@ -115,5 +116,5 @@ def numbers(value: Any, count: int) -> tuple[float, ...]:
     """So many numbers, infinite ones allowed."""
     row = tuple([float(v) for v in decoded(value)])
     if len(row) != count:
-        raise ValueError(f"{count} numbers were wanted, got {described(value)}")
+        raise InputError(f"{count} numbers were wanted, got {described(value)}")
     return row

@@ -8,6 +8,7 @@ from typing import Any
 
 from wane import streams
 from wane.checks import share
+from wane.errors import InputError
 from wane.experiments import figures, leaderboard, parallel
 from wane.experiments.figures import COLOURS, GREY
 from wane.experiments.leaderboard import Entry
@@ -48,14 +49,12 @@ def bundled() -> list[Entry]:
 def folder(path: Path) -> list[Entry]:
     """One entry for a file, or for each file of a folder; the series of a file count as one."""
     if not path.exists():
-        raise ValueError(
-            f"{path} is not there: give 'bundled', a file {', '.join(SUFFIXES)}, or a folder of such files"
-        )
-    files = (
-        sorted(f for f in path.iterdir() if f.suffix in IN_FOLDERS and f.name not in OWN) if path.is_dir() else [path]
-    )
+        cure = f"give 'bundled', a file {', '.join(SUFFIXES)}, or a folder of such files"
+        raise InputError(f"{path} is not there", argument="data", cure=cure)
+    there = [f for f in path.iterdir() if f.suffix in IN_FOLDERS and f.name not in OWN] if path.is_dir() else [path]
+    files = sorted(there)
     if not files:
-        raise ValueError(f"{path} holds no stream: files {', '.join(IN_FOLDERS)} are wanted")
+        raise InputError(f"{path} holds no stream", argument="data", cure=f"files {', '.join(IN_FOLDERS)} are wanted")
     stems = [f.stem for f in files]
     names = [f.stem if stems.count(f.stem) == 1 else f.name for f in files]
     return [leaderboard.entry(name, streams.read_all(f)) for name, f in zip(names, files, strict=True)]
@@ -76,7 +75,7 @@ def run(
     short = [e.name for e in entries if not e.scores]
     entries = [e for e in entries if e.scores]
     if not entries:
-        raise ValueError(f"no stream has {leaderboard.LEAST} rounds, the fewest that can be judged")
+        raise InputError(f"no stream has {leaderboard.LEAST} rounds, the fewest that can be judged")
     out.mkdir(parents=True, exist_ok=True)
     tick = started("streams", len(entries) * len(methods))
     rows = leaderboard.ranked(parallel.run(entries, methods, alpha, out / "cache", count, tick))

@@ -11,7 +11,7 @@ import numpy as np
 
 from wane import trackers
 from wane.checks import share
-from wane.errors import UnboundedError
+from wane.errors import InputError, UnboundedError
 from wane.experiments import leaderboard, parallel
 from wane.experiments.leaderboard import LEAST, UNSCORED, Entry
 from wane.panel import Panel
@@ -64,7 +64,7 @@ def judged(
     long = [s for s in scores if len(s) >= LEAST]
     if not long:
         longest = max(map(len, scores), default=0)
-        raise ValueError(f"methods are judged on series of at least {LEAST} labels, the longest has {longest}")
+        raise InputError(f"methods are judged on series of at least {LEAST} labels, the longest has {longest}")
     taken = long
     if most is not None and len(long) > most:
         taken = [long[i] for i in np.linspace(0, len(long) - 1, most).astype(int)]

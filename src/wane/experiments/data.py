@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from wane.errors import InputError
 from wane.streams import LabelStream, digits, read
 
 
@@ -43,9 +44,8 @@ class Files:
         """Take a file for the sudden schedule and possibly one for the gradual, known by its name."""
         self.paths = {"gradual" if "gradual" in path.name else "sudden": path for path in reversed(paths)}
         if len(self.paths) < len(paths):
-            raise ValueError(
-                f"two files for one schedule: {', '.join(map(str, paths))}; the gradual one has 'gradual' in its name"
-            )
+            problem = f"two files for one schedule: {', '.join(map(str, paths))}"
+            raise InputError(problem, argument="data", cure="the gradual one has 'gradual' in its name")
         first = paths[0]
         for this, other in (("sudden", "gradual"), ("gradual", "sudden")):
             beside = first.with_name(first.name.replace(this, other))
@@ -61,5 +61,6 @@ class Files:
             return None
         found = read(path)
         if not isinstance(found, LabelStream):
-            raise ValueError(f"{path} holds no probabilities and labels: arrays called probs and label are wanted")
+            cure = "arrays called probs and label are wanted"
+            raise InputError(f"{path} holds no probabilities and labels", argument="data", cure=cure)
         return found

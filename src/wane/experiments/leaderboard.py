@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from wane import metrics, trackers
+from wane.errors import InputError
 from wane.experiments.protocol import Experiment
 from wane.experiments.results import flat
 from wane.streams import LabelStream, Stream
@@ -68,7 +69,8 @@ def entry(name: str, streams: Iterable[Stream]) -> Entry:
     found = tuple(Experiment(s).scores if isinstance(s, LabelStream) else s.scores for s in long)
     for scores in found:
         if scores.min() < 0.0:
-            raise ValueError(f"{name}: scores must be >= 0, got {scores.min()}: take absolute errors")
+            problem = f"{name}: scores must be >= 0, got {scores.min()}"
+            raise InputError(problem, argument="scores", cure="take absolute errors")
     return Entry(name, found)
 
 

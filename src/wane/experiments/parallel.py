@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 import wane
+from wane.errors import InputError
 from wane.experiments import leaderboard
 from wane.experiments.leaderboard import Entry
 from wane.experiments.results import write_json
@@ -93,7 +94,7 @@ def spread(
             try:
                 yield jobs[job], job.result()
             except (ArithmeticError, ValueError, TypeError) as error:
-                raise ValueError(f"{named(jobs[job])}: {error}") from error
+                raise InputError(f"{named(jobs[job])}: {error}") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

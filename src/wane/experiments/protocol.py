@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from wane import metrics, trackers
+from wane.errors import InputError
 from wane.experiments.results import flat
 from wane.scores import RAPS
 from wane.streams import LabelStream
@@ -76,10 +77,9 @@ class Experiment:
         """Compute the scores."""
         self.stream, self.seed, self.published = stream, seed, published
         if len(stream) - stream.warm_up < WINDOW:
-            raise ValueError(
-                f"{stream.name}: {len(stream)} rounds, {stream.warm_up} of them warm-up, are fewer than one window of "
-                f"{WINDOW}: give a longer stream"
-            )
+            rounds = f"{len(stream)} rounds, {stream.warm_up} of them warm-up"
+            problem = f"{stream.name}: {rounds}, are fewer than one window of {WINDOW}"
+            raise InputError(problem, argument="stream", cure="give a longer stream")
         self.score = RAPS(PENALTY, seed=seed, published=True)
         self.uniforms = np.random.RandomState(seed).rand(len(stream))
         self.scores = self.score.score(stream.probabilities, stream.labels, self.uniforms)

@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 import wane
+from wane.errors import InputError
 from wane.state.files import replace_file
 
 
@@ -65,9 +66,9 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise ValueError(f"{path} is not JSON ({error}): move it away, or choose another folder") from None
+        raise InputError(f"{path} is not JSON ({error})", cure="move it away, or choose another folder") from None
     if not isinstance(found, dict):
-        raise ValueError(f"{path} does not hold results: move it away, or choose another folder")
+        raise InputError(f"{path} does not hold results", cure="move it away, or choose another folder")
     return found
 
 
@@ -75,7 +76,7 @@ def write_csv(path: Path, columns: Mapping[str, Any]) -> None:
     """Columns of equal length, with a header."""
     values = [np.asarray(v).tolist() for v in columns.values()]
     if len({len(v) for v in values}) > 1:
-        raise ValueError(f"columns of {path.name} have lengths {dict(zip(columns, map(len, values), strict=True))}")
+        raise InputError(f"columns of {path.name} have lengths {dict(zip(columns, map(len, values), strict=True))}")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

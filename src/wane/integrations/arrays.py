@@ -2,8 +2,8 @@
 
 ``wane.learners`` plays one learner at a time, in floats. An optimiser plays several at once, one a discount (and one a
 group of parameters), on the device where the parameters are, without asking the device for a number. So the same
-algorithms stand here once more, entry by entry on arrays, in operations that torch, jax.numpy and numpy have in common;
-the tests hold them to ``wane.learners``.
+algorithms stand here once more, entry by entry on arrays, in operations that torch, jax.numpy and numpy have in common.
+This is the one place where an update is written twice; ``tests/test_arrays.py`` holds each to ``wane.learners``.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, scalar, whole
+from wane.errors import InputError, InputTypeError
 from wane.panel.batch import stretches
 from wane.panel.frames import Arrays, Frame
 from wane.panel.panel import Panel
@@ -72,12 +73,14 @@ def conformalize(
         models = [c for c in table.columns if c not in named and not BOUND.search(c)]
     models = [models] if isinstance(models, str) else list(models)
     if not models:
-        raise ValueError(f"there is no column of forecasts beside {', '.join(named)}: add one, or name it in models")
+        problem = f"there is no column of forecasts beside {', '.join(named)}"
+        raise InputError(problem, argument="models", cure="add one, or name it in models")
     table.need([*named, *models])
     alphas = alphas_of(level)
     names = {m: [*[f"{m}-lo-{k}" for k in reversed(alphas)], *[f"{m}-hi-{k}" for k in alphas]] for m in models}
     if taken := [name for m in models for name in names[m] if name in table.columns]:
-        raise ValueError(f"the frame has the columns {', '.join(taken)} already: drop them, or take other levels")
+        problem = f"the frame has the columns {', '.join(taken)} already"
+        raise InputError(problem, argument="level", cure="drop them, or take other levels")
     labels = table.numbers(target_col)
     outputs = {m: forecasts(table, m) for m in models}
     plan = planned(*moments(table, id_col, time_col, cutoff_col), whole("delay", delay, 0))
@@ -101,7 +104,8 @@ def alphas_of(level: Any) -> dict[str, float]:
     given = [level] if isinstance(level, str) or not isinstance(level, Iterable) else list(level)
     levels = sorted({scalar("level", x) for x in given})
     if not levels or not 0.0 < levels[0] <= levels[-1] < 100.0:
-        raise ValueError(f"level must be coverage in per cent, between 0 and 100, or several, got {described(level)}")
+        problem = f"must be coverage in per cent, between 0 and 100, or several, got {described(level)}"
+        raise InputError(problem, about="level")
     return {str(int(x) if x.is_integer() else x): round(1.0 - x / 100.0, 12) for x in levels}
 
 
@@ -110,7 +114,8 @@ def forecasts(table: Arrays | Frame, model: str) -> np.ndarray:
     values = table.numbers(model)
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
-        raise ValueError(f"the column {model!r} must hold forecasts, got {values[row]} in row {row}: drop such rows")
+        problem = f"the column {model!r} must hold forecasts, got {values[row]}"
+        raise InputError(problem, argument=model, row=row, cure="drop such rows")
     return values
 
 
@@ -144,9 +149,8 @@ def moments(
     about, passed = (np.searchsorted(there, key, side="right") - before for key in (target, cutoff))
     if not (passed < about).all():
         row = int(np.argmin(passed < about))
-        raise ValueError(
-            f"a forecast is about a time after its cutoff, got {both[row]} and {both[row + len(times)]} in row {row}"
-        )
+        problem = f"a forecast is about a time after its cutoff, got {both[row]} and {both[row + len(times)]}"
+        raise InputError(problem, argument=cutoff_col, row=row)
     return series, passed, about - passed
 
 
@@ -154,7 +158,8 @@ def same_kind(times: np.ndarray, time_col: str, cutoffs: np.ndarray, cutoff_col:
     """Times and cutoffs, if they can be compared."""
     kinds = ["f" if array.dtype.kind in "iuf" else array.dtype.kind for array in (times, cutoffs)]
     if kinds[0] != kinds[1]:
-        raise TypeError(f"{time_col!r} and {cutoff_col!r} must be of one kind, got {times.dtype} and {cutoffs.dtype}")
+        problem = f"{time_col!r} and {cutoff_col!r} must be of one kind, got {times.dtype} and {cutoffs.dtype}"
+        raise InputTypeError(problem, argument=cutoff_col)
     return times, cutoffs
 
 
@@ -198,9 +203,7 @@ def planned(series: np.ndarray, passed: np.ndarray, steps: np.ndarray, delay: in
     again[starts] = False
     if again.any():
         a, b = sorted(order[np.argmax(again) + np.array([-1, 0])].tolist())
-        raise ValueError(
-            f"rows {a} and {b} are forecasts of one series for the same time, from the same cutoff: drop one"
-        )
+        raise InputError(f"the series, time and cutoff are those of row {a}", row=b, cure="drop one")
     unit = np.maximum(np.gcd.reduceat(gaps, starts), 1) if rows else gaps
     place = np.cumsum(gaps // unit[number] + (gaps == 0)) - 1 if rows else gaps  # a stream begins one place later
     ahead = steps[order][starts] + delay

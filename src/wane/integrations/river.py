@@ -11,6 +11,7 @@ from river import base
 from river.conf.interval import Interval
 
 from wane.conformal import Metrics, OnlineConformal
+from wane.errors import InputError
 from wane.scores import CQR, IntervalScore, Normalised, as_score
 from wane.scores.base import present
 from wane.scores.labels import LabelScore
@@ -59,10 +60,8 @@ class ConformalRegressor(base.Wrapper, base.Regressor):
         self.settings = settings
         kind = as_score(score)
         if not isinstance(kind, IntervalScore) or isinstance(kind, (CQR, Normalised)):
-            raise ValueError(
-                f"score must make intervals of a forecast, got {kind!r}; for others give what your model says to "
-                "wane.OnlineConformal"
-            )
+            cure = "for others give what your model says to wane.OnlineConformal"
+            raise InputError(f"must make intervals of a forecast, got {kind!r}", about="score", cure=cure)
         self._conformal = one_level(method, kind, alpha, settings)
 
     @property
@@ -134,10 +133,8 @@ class ConformalClassifier(base.Wrapper, base.Classifier):
         self.settings = settings
         kind = as_score(score)
         if not isinstance(kind, LabelScore) or kind.classes is not None:
-            raise ValueError(
-                f"score must make sets of labels, and name no classes, got {kind!r}: use 'aps', 'raps' or 'lac', or "
-                "make one without classes"
-            )
+            cure = "use 'aps', 'raps' or 'lac', or make one without classes"
+            raise InputError(f"must make sets of labels, and name no classes, got {kind!r}", about="score", cure=cure)
         self._conformal = one_level(method, kind, alpha, settings)
         self._labels: list[Any] = []  # in the order in which they came
 
@@ -196,7 +193,7 @@ def one_level(method: Any, score: Any, alpha: Any, settings: dict[str, Any] | No
     settings = {"history": 0, "on_unbounded": "allow", **(settings or {})}
     conformal = OnlineConformal(copy.deepcopy(method), score, alpha, **settings)
     if isinstance(conformal.alpha, tuple):
-        raise ValueError(f"alpha must be one level, got {alpha!r}: make one model for each")
+        raise InputError(f"must be one level, got {alpha!r}", about="alpha", cure="make one model for each")
     return conformal
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from wane.checks import described, scalar
 from wane.conformal import Metrics, OnlineConformal
+from wane.errors import InputError
 from wane.scores import CQR, IntervalScore, Normalised, Score, as_score
 from wane.scores.labels import LabelScore
 
@@ -40,10 +41,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         else:
             first = len(y) - math.ceil(self._calibration() * len(y))
             if first < 1:
-                raise ValueError(
-                    f"calibration={self.calibration!r} of n_samples={len(y)} leaves no row to fit the estimator: give "
-                    "more rows, or a smaller share"
-                )
+                problem = f"calibration={self.calibration!r} of n_samples={len(y)} leaves no row to fit the estimator"
+                raise InputError(problem, argument="calibration", cure="give more rows, or a smaller share")
             estimator = clone(self.estimator)
             estimator.fit(rows(X, 0, first), y[:first])
         if first < len(y):
@@ -109,7 +108,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     def _calibration(self) -> float:
         share = scalar("calibration", self.calibration)
         if not 0.0 <= share < 1.0:
-            raise ValueError(f"calibration, a share of the rows, must lie in [0, 1), got {self.calibration!r}")
+            problem = f"calibration, a share of the rows, must lie in [0, 1), got {self.calibration!r}"
+            raise InputError(problem, argument="calibration")
         return share
 
     def _prefitted(self) -> Any:
@@ -123,7 +123,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 
     def _checked(self, y: Any) -> np.ndarray:
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            problem = f"{type(self).__name__} requires y to be passed, but the target y is None"
+            raise InputError(problem, argument="y")
         return column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
 
     def _keep(self, estimator: Any, conformal: OnlineConformal) -> Any:
@@ -217,10 +218,9 @@ class ConformalRegressor(RegressorMixin, Conformal):
     def _score(self) -> Score:
         score = as_score(self.conformity_score)
         if not isinstance(score, IntervalScore) or isinstance(score, CQR):
-            raise ValueError(
-                f"conformity_score must make intervals of forecasts, or of forecasts and deviations, got {score!r}; "
-                "for others give what your model says to wane.OnlineConformal"
-            )
+            problem = f"must make intervals of forecasts, or of forecasts and deviations, got {score!r}"
+            cure = "for others give what your model says to wane.OnlineConformal"
+            raise InputError(problem, about="conformity_score", cure=cure)
         return score
 
     def _outputs(self, estimator: Any, X: Any) -> np.ndarray:
@@ -318,10 +318,9 @@ class ConformalClassifier(ClassifierMixin, Conformal):
     def _score(self) -> Score:
         score = as_score(self.conformity_score)
         if not isinstance(score, LabelScore) or score.classes is not None:
-            raise ValueError(
-                f"conformity_score must make sets of labels, and name no classes, got {score!r}: use 'aps', 'raps' or "
-                "'lac', or make one without classes"
-            )
+            problem = f"must make sets of labels, and name no classes, got {score!r}"
+            cure = "use 'aps', 'raps' or 'lac', or make one without classes"
+            raise InputError(problem, about="conformity_score", cure=cure)
         return score
 
     def _outputs(self, estimator: Any, X: Any) -> np.ndarray:
@@ -330,9 +329,10 @@ class ConformalClassifier(ClassifierMixin, Conformal):
     def _labels(self, estimator: Any, y: np.ndarray) -> np.ndarray:
         known = np.isin(y, estimator.classes_)
         if not known.all():
-            raise ValueError(
-                f"y has the label {described(y[~known][0])}, the estimator knows {estimator.classes_}: shuffle rows "
-                "that are sorted by label before fit, or give partial_fit all classes at its first call"
+            raise InputError(
+                f"has the label {described(y[~known][0])}, the estimator knows {estimator.classes_}",
+                about="y",
+                cure="shuffle sorted rows before fit, or give partial_fit all classes at its first call",
             )
         return np.searchsorted(estimator.classes_, y)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import positive
-from wane.domains import as_domain
+from wane.domains import Ball, Nonnegative, as_domain
 from wane.learners.base import VectorLearner
 from wane.learners.hint import Hint
 from wane.learners.starting_point import frozen, known_diameter, starting_point
@@ -60,9 +60,19 @@ class AdaGrad(VectorLearner):
         self.trial = Hint()
         self.b = 0.0  # V / h^2, at least 1 once a gradient has come
 
+    @property
+    def atomic(self) -> Any:
+        """A projection of a user's may fail."""
+        return self.domain is None or type(self.domain) in (Ball, Nonnegative)
+
     def sound(self) -> bool:
         """V is a sum of squares, and x lies in the domain."""
         return self.b >= 0.0 and (self.domain is None or np.asarray(self.x) in self.domain) and super().sound()
+
+    def _fields(self, cells):
+        cells.vector(self.x)
+        self.h._fields(cells)
+        self.b = cells.number(self.b)
 
     def _point(self, out: Any) -> None:
         copy(self.x, out)

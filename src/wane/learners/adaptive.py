@@ -76,6 +76,10 @@ class AdaptiveLearner(VectorLearner):
         """Both learners are."""
         return self.magnitude.sound() and self.direction.sound()
 
+    def _fields(self, cells):
+        self.magnitude._fields(cells)
+        self.direction._fields(cells)
+
     def unprojected(self) -> np.ndarray:
         """The prediction before it is projected to the domain: what ``theory.main_bound`` measures stability by."""
         out = np.empty(self.n)

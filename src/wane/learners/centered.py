@@ -32,6 +32,9 @@ class Centered(VectorLearner):
         self.middle = given_point("center", center, self).data
         self.center = frozen(center)
 
+    def _fields(self, cells):
+        self.learner._fields(cells)
+
     def _point(self, out: Any) -> None:
         self.learner._point(out)
         for i in range(self.n):

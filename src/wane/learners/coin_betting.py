@@ -52,6 +52,12 @@ class CoinBetting(VectorLearner):
         """There are as many coins as rounds, of length at most 1."""
         return self.count >= 0.0 and norm(self.s) <= self.count * (1.0 + 1e-9) and super().sound()
 
+    def _fields(self, cells):
+        self.epsilon = cells.number(self.epsilon)
+        cells.vector(self.s)
+        self.count = cells.number(self.count)
+        self.log_wealth = cells.number(self.log_wealth)
+
     def _point(self, out: Any) -> None:
         wealth = self.epsilon * capped_exp(self.log_wealth)
         for i in range(self.n):

@@ -52,6 +52,9 @@ class Constrained(VectorLearner):
         self.x = np.zeros(self.n).data
         self.g = np.zeros(self.n).data
 
+    def _fields(self, cells):
+        self.learner._fields(cells)
+
     def _point(self, out: Any) -> None:
         self.learner._point(out)
         self.domain._project(out)

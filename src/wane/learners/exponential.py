@@ -65,6 +65,11 @@ class ExponentialPotential(VectorLearner):
         """v is a sum of squares."""
         return self.b >= 0.0 and super().sound()
 
+    def _fields(self, cells):
+        self.epsilon = cells.number(self.epsilon)
+        cells.vector(self.s)
+        self.b = cells.number(self.b)
+
     def _point(self, out: Any) -> None:
         v = 1.0 + self.b
         size = math.sqrt(dot(self.s, self.s))

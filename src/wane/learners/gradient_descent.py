@@ -92,6 +92,10 @@ class GradientDescent(VectorLearner):
         """H counts rounds, and x lies in the domain."""
         return self.H >= 0.0 and (self.domain is None or np.asarray(self.x) in self.domain) and super().sound()
 
+    def _fields(self, cells):
+        cells.vector(self.x)
+        self.H = cells.number(self.H)
+
     def _point(self, out: Any) -> None:
         copy(self.x, out)
 

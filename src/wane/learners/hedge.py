@@ -22,7 +22,7 @@ from wane.domains import as_domain
 from wane.learners.base import Learner, VectorLearner
 from wane.learners.magnitude import MagnitudeLearner
 from wane.learners.starting_point import frozen
-from wane.learners.wrapping import grid_of, kept_in, learner_of_scale
+from wane.learners.wrapping import around_and_inside, checked_discounts, one_discount
 from wane.state.stateful import Stateful
 from wane.vectors import dot, finite, lift, norm
 
@@ -50,6 +50,12 @@ class Experts(Stateful):
     def sound(self) -> bool:
         """Every expert and every bet is."""
         return self.free.sound() and self.bet.sound() and (self.rest is None or self.rest.sound())
+
+    def _fields(self, cells):
+        self.free._fields(cells)
+        self.bet._fields(cells)
+        if self.rest is not None:
+            self.rest._fields(cells)
 
     def _stake(self) -> float:
         """The sum of all bets."""
@@ -127,14 +133,14 @@ class DiscountHedge(VectorLearner):
         """An expert for each discount, no bet placed."""
         super().__init__(1.0, dim)
         self.epsilon = positive("epsilon", epsilon)
-        self.discounts = grid_of(discounts)
+        self.discounts = checked_discounts(discounts)
         self.center = frozen(center)
         self.domain = None if domain is None else as_domain(domain)
         self.share = 1.0 / len(self.discounts)
         chain: Any = None
         for discount in self.discounts[::-1]:
-            free = learner_of_scale(dim, self.epsilon, discount)
-            chain = Experts(free, kept_in(free, center, self.domain), chain)
+            free = one_discount(dim, self.epsilon, discount)
+            chain = Experts(free, around_and_inside(free, center, self.domain), chain)
         self.experts = chain
         self.x = np.zeros(self.n).data
         self.g = np.zeros(self.n).data
@@ -143,6 +149,9 @@ class DiscountHedge(VectorLearner):
     def sound(self) -> bool:
         """Every expert and every bet is."""
         return self.experts.sound() and super().sound()
+
+    def _fields(self, cells):
+        self.experts._fields(cells)
 
     def components(self) -> np.ndarray:
         """What each expert plays, (K,) or (K, dim)."""

@@ -1,5 +1,6 @@
 cimport cython
 from libc cimport math
+from wane.state.cells cimport Cells
 
 cdef double UP, DOWN, HIGH, LOW
 
@@ -9,6 +10,7 @@ cdef class Hint:
     cdef public Py_ssize_t exponent
     cdef readonly double shrink
     cdef readonly Py_ssize_t shrink_exponent
+    cdef void _fields(self, Cells cells) noexcept nogil
     cpdef int assign(self, Hint other) noexcept nogil
     @cython.locals(m=double, e=Py_ssize_t)
     cpdef double grow(self, double discount, double size, Py_ssize_t exponent=*) noexcept nogil

@@ -44,6 +44,10 @@ class Hint:
         self.mantissa, self.exponent = float(value[0]), int(value[1])
         return self.exponent == value[1] and (self.mantissa == 0.0 or LOW <= self.mantissa < HIGH)
 
+    def _fields(self, cells):
+        self.mantissa = cells.number(self.mantissa)
+        self.exponent = cells.whole(self.exponent)
+
     @property
     def value(self) -> float:
         """The number as a float; 0 or infinity where a float cannot hold it."""

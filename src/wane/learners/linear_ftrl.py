@@ -38,6 +38,9 @@ class LinearFTRL(VectorLearner):
         self.s = np.zeros(self.n).data
         self.next = np.zeros(self.n).data
 
+    def _fields(self, cells):
+        cells.vector(self.s)
+
     def _point(self, out: Any) -> None:
         for i in range(self.n):
             out[i] = self.rate * self.s[i]

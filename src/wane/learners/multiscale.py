@@ -17,7 +17,7 @@ from wane.checks import positive
 from wane.domains import as_domain
 from wane.learners.base import Learner, VectorLearner
 from wane.learners.starting_point import frozen
-from wane.learners.wrapping import grid_of, kept_in, learner_of_scale
+from wane.learners.wrapping import around_and_inside, checked_discounts, one_discount
 from wane.state.stateful import Stateful
 
 
@@ -38,6 +38,11 @@ class Parts(Stateful):
     def sound(self) -> bool:
         """Every learner is."""
         return self.learner.sound() and (self.rest is None or self.rest.sound())
+
+    def _fields(self, cells):
+        self.learner._fields(cells)
+        if self.rest is not None:
+            self.rest._fields(cells)
 
     def _add(self, out: Any) -> None:
         """Add the predictions to ``out``, the last of the chain first."""
@@ -101,25 +106,28 @@ class MultiscaleLearner(VectorLearner):
         """One learner for each discount, nothing seen."""
         super().__init__(1.0, dim)
         self.epsilon = positive("epsilon", epsilon)
-        self.discounts = grid_of(discounts)
+        self.discounts = checked_discounts(discounts)
         self.center = frozen(center)
         self.domain = None if domain is None else as_domain(domain)
         self.wrapped = center is not None or domain is not None
         if self.wrapped:
             free = MultiscaleLearner(dim, epsilon, self.discounts)
             self.parts: Any = free.parts
-            self.player = kept_in(free, center, self.domain)
+            self.player = around_and_inside(free, center, self.domain)
         else:
             share = self.epsilon / len(self.discounts)
             chain: Any = None
             for discount in self.discounts[::-1]:
-                chain = Parts(learner_of_scale(dim, share, discount), chain)
+                chain = Parts(one_discount(dim, share, discount), chain)
             self.parts = chain
             self.player = chain.learner  # not asked
 
     def sound(self) -> bool:
         """Every learner is."""
         return self.parts.sound() and super().sound()
+
+    def _fields(self, cells):
+        self.parts._fields(cells)
 
     def components(self) -> np.ndarray:
         """What each learner of the grid plays, (K,) or (K, dim): their sum is shifted, projected and played."""

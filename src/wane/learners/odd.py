@@ -35,6 +35,7 @@ class OddMagnitudeLearner(Learner):
 
     parameters = ("epsilon", "discount")
     memory = ("h", "a", "b", "x")
+    atomic = True
 
     def __init__(self, epsilon: float = 1.0, discount: float = 1.0) -> None:
         """Nothing seen."""
@@ -55,27 +56,12 @@ class OddMagnitudeLearner(Learner):
         """v is a sum of squares."""
         return self.b >= 0.0 and super().sound()
 
-    def flat(self) -> int:
-        """Epsilon, and the memory."""
-        return 6
-
-    def _write(self, rows, i, at):
-        rows[i, at] = self.epsilon
-        rows[i, at + 1] = self.h.mantissa
-        rows[i, at + 2] = self.h.exponent
-        rows[i, at + 3] = self.a
-        rows[i, at + 4] = self.b
-        rows[i, at + 5] = self.x
-        return at + 6
-
-    def _read(self, rows, i, at):
-        self.epsilon = rows[i, at]
-        self.h.mantissa = rows[i, at + 1]
-        self.h.exponent = int(rows[i, at + 2])
-        self.a = rows[i, at + 3]
-        self.b = rows[i, at + 4]
-        self.x = rows[i, at + 5]
-        return at + 6
+    def _fields(self, cells):
+        self.epsilon = cells.number(self.epsilon)  # a warm start may have chosen it
+        self.h._fields(cells)
+        self.a = cells.number(self.a)
+        self.b = cells.number(self.b)
+        self.x = cells.number(self.x)
 
     def _predict(self) -> float:
         return self.x

@@ -46,6 +46,9 @@ class RegularizedGradientDescent(VectorLearner):
         self.x = np.zeros(self.n).data
         self.next = np.zeros(self.n).data
 
+    def _fields(self, cells):
+        cells.vector(self.x)
+
     def _point(self, out: Any) -> None:
         copy(self.x, out)
 

@@ -54,6 +54,10 @@ class Rescaled(VectorLearner):
         """Weights are not negative."""
         return self.weight >= 0.0 and super().sound()
 
+    def _fields(self, cells):
+        self.weight = cells.number(self.weight)
+        self.learner._fields(cells)
+
     def _point(self, out: Any) -> None:
         self.learner._point(out)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from wane.checks import described, discount_factor
 from wane.domains import Domain
+from wane.errors import InputError, InputTypeError
 from wane.learners.adaptive import AdaptiveLearner
 from wane.learners.base import Learner
 from wane.learners.centered import Centered
@@ -16,7 +17,7 @@ from wane.learners.odd import OddMagnitudeLearner
 from wane.learners.starting_point import starting_point
 
 
-def kept_in(learner: Learner, center: Any, domain: Domain | None) -> Learner:
+def around_and_inside(learner: Learner, center: Any, domain: Domain | None) -> Learner:
     """The learner itself, or wrapped: shifted to the center (by default the member nearest to 0), then projected."""
     middle = starting_point("center", center, learner, domain)
     if np.any(middle != 0.0):
@@ -24,22 +25,22 @@ def kept_in(learner: Learner, center: Any, domain: Domain | None) -> Learner:
     return learner if domain is None else Constrained(learner, domain)
 
 
-def learner_of_scale(dim: int | None, epsilon: float, discount: float) -> Learner:
+def one_discount(dim: int | None, epsilon: float, discount: float) -> Learner:
     """The paper's learner with one discount: the odd form of Algorithm 1 on the line, Algorithm 3 in R^d."""
     return OddMagnitudeLearner(epsilon, discount) if dim is None else AdaptiveLearner(dim, epsilon, discount)
 
 
-def grid_of(discounts: Any) -> tuple[float, ...]:
+def checked_discounts(discounts: Any) -> tuple[float, ...]:
     """Discounts in [0, 1], at least one.
 
-    >>> grid_of([0.5, 1])
+    >>> checked_discounts([0.5, 1])
     (0.5, 1.0)
     """
     if isinstance(discounts, (str, bytes)) or not hasattr(discounts, "__iter__"):
-        raise TypeError(f"discounts must be a sequence of numbers in [0, 1], got {described(discounts)}")
+        raise InputTypeError(f"must be a sequence of numbers in [0, 1], got {described(discounts)}", about="discounts")
     grid = tuple(discount_factor(d, f"discounts[{k}]") for k, d in enumerate(discounts))
     if not grid:
-        raise ValueError("discounts is empty: give at least one, such as (0.9, 0.99, 0.999, 1.0)")
+        raise InputError("is empty", about="discounts", cure="give at least one, such as (0.9, 0.99, 0.999, 1.0)")
     if max(grid) > 1.0:
-        raise ValueError(f"discounts must lie in [0, 1], got {max(grid)!r}: 1 forgets nothing")
+        raise InputError(f"must lie in [0, 1], got {max(grid)!r}", about="discounts", cure="1 forgets nothing")
     return grid

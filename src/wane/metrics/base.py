@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wane.checks import described, real_array, scalar, whole
+from wane.checks import described, one_of, real_array, scalar, whole
+from wane.errors import InputError
 from wane.state.stateful import Stateful
 
 LIMIT = 1e290  # of finite input: a hundred million interval scores at the smallest alpha still add up to a float
@@ -41,19 +42,19 @@ class Entries(NamedTuple):
         array = real_array(name, values)
         if array.ndim != 1 or (rounds is not None and len(array) != rounds):
             wanted = "(rounds,)" if rounds is None else f"({rounds},), one a round"
-            raise ValueError(f"{name} must have shape {wanted}, got {array.shape}")
+            raise InputError(f"must have shape {wanted}, got {array.shape}", about=name)
         if not len(array):
-            raise ValueError(f"{name} is empty: a metric needs at least one round")
+            raise InputError("is empty: a metric needs at least one round", about=name)
         if not (good := self.fit(array)).all():
             t = int(np.argmin(good))
-            raise ValueError(f"{name}[{t}] must be {self.wanted()}, got {array[t]}")
+            raise InputError(f"must be {self.wanted()}, got {array[t]}", about=name, row=t)
         return array
 
     def one(self, name: str, value: Any) -> float:
         """The number of one round, checked."""
         x = value if type(value) is float else scalar(name, value)
         if not self.fit(x):
-            raise ValueError(f"{name} must be {self.wanted()}, got {described(value)}")
+            raise InputError(f"must be {self.wanted()}, got {described(value)}", about=name)
         return x
 
 
@@ -61,6 +62,7 @@ BOUND = Entries(ends=(math.inf, -math.inf))  # a radius, an end of an interval
 LABEL = Entries(missing=True)  # what a loss is measured from
 WIDTH = Entries(missing=True, ends=(math.inf,))
 COMPARED = Entries(limit=math.inf)  # nothing is added up
+HIT = "True or False, 1 or 0, or NaN for a missing label"
 
 
 def covered(radii: Any, scores: Any, tie: str = "miss") -> np.ndarray:
@@ -78,8 +80,7 @@ def covered(radii: Any, scores: Any, tie: str = "miss") -> np.ndarray:
     >>> covered([2.0, 2.0, 2.0], [1.0, 2.0, float("nan")], tie="covered")
     array([ 1.,  1., nan])
     """
-    if tie not in ("miss", "covered"):
-        raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
+    one_of("tie", tie, ("miss", "covered"))
     r = COMPARED.column("radii", radii)
     s = COMPARED._replace(missing=True).column("scores", scores, len(r))
     hits = r > s if tie == "miss" else r >= s
@@ -92,7 +93,7 @@ def hits(covered: Any) -> np.ndarray:
     array = LABEL.column("covered", covered)
     if not (good := (array == 0.0) | (array == 1.0) | np.isnan(array)).all():
         t = int(np.argmin(good))
-        raise ValueError(f"covered[{t}] must be True or False, 1 or 0, or NaN for a missing label, got {array[t]}")
+        raise InputError(f"must be {HIT}, got {array[t]}", about="covered", row=t)
     return array
 
 
@@ -108,7 +109,7 @@ def miss_of(covered: Any) -> int | None:
     if math.isnan(x):
         return None
     if x != 0.0 and x != 1.0:
-        raise ValueError(f"covered must be True or False, 1 or 0, or NaN for a missing label, got {described(covered)}")
+        raise InputError(f"must be {HIT}, got {described(covered)}", about="covered")
     return 1 if x == 0.0 else 0
 
 
@@ -116,7 +117,8 @@ def labelled(name: str, array: np.ndarray) -> np.ndarray:
     """The entries that are not missing; at least one."""
     kept = array[~np.isnan(array)]
     if not len(kept):
-        raise ValueError(f"{name} is missing (NaN) in all of the {len(array)} rounds: a metric needs one that is not")
+        problem = f"is missing (NaN) in all of the {len(array)} rounds: a metric needs one that is not"
+        raise InputError(problem, about=name)
     return kept
 
 
@@ -143,11 +145,6 @@ def blocks_of_windows(columns: list[np.ndarray], k: int) -> Iterator[tuple[slice
     for start in range(0, len(views[0]), step):
         place = slice(start, start + step)
         yield place, [v[place] for v in views]
-
-
-def no_window(rounds: int, k: int) -> ValueError:
-    """The error of a number that needs a full window."""
-    return ValueError(f"there is no window of k={k} rounds: the run has {rounds} with a label; give a smaller k")
 
 
 class Total(Stateful):

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from wane.checks import LARGEST, discount_factor, discount_factors, positive, share, whole
-from wane.metrics.base import Window, hits, labelled, miss_of, misses, no_window
+from wane.errors import InputError, TooLargeError
+from wane.metrics.base import Window, hits, labelled, miss_of, misses
 from wane.state.stateful import Stateful
 
 TRUNCATE = 4.0  # scipy's default: the filter ends at 4 standard deviations
@@ -312,9 +313,8 @@ class DiscountedCoverageError(Stateful):
             return
         rounds = rate * self.rounds + 1.0
         if rounds > LARGEST:
-            raise OverflowError(
-                f"the discounted number of rounds is {rounds:g}, more than {LARGEST:g}: use discounts of at most 1"
-            )
+            problem = f"the discounted number of rounds is {rounds:g}, more than {LARGEST:g}"
+            raise TooLargeError(problem, argument="discount", cure="use discounts of at most 1")
         self.rounds, self.misses = rounds, rate * self.misses + miss
 
     @property
@@ -337,7 +337,8 @@ def _full_windows(covered: Any, k: int) -> np.ndarray:
     missed = misses(covered)
     counts = window_misses(missed, k)
     if not len(counts):
-        raise no_window(len(missed), k)
+        problem = f"there is no window of k={k} rounds: the run has {len(missed)} with a label"
+        raise InputError(problem, argument="k", cure="give a smaller k")
     return counts
 
 
@@ -353,7 +354,7 @@ def _mean_deviation(tally: np.ndarray, alpha: float, k: int) -> float:
 def _sigma(sigma: Any) -> float:
     x = positive("sigma", sigma)
     if x > WIDEST:
-        raise ValueError(f"sigma, in windows, must be at most {WIDEST:g}, got {sigma!r}")
+        raise InputError(f"sigma, in windows, must be at most {WIDEST:g}, got {sigma!r}", argument="sigma")
     return x
 
 

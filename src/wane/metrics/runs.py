@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, number, share, whole
+from wane.errors import InputError, InputTypeError
 from wane.metrics.base import SLACK, hits, labelled, miss_of, misses, rounds_at_most
 from wane.metrics.coverage import OfWindows, window_misses
 from wane.state.stateful import Stateful
@@ -146,13 +147,14 @@ def _allowed(alpha: float, k: int, tolerance: Any) -> tuple[int, int]:
     """The fewest and the most misses of k rounds that are within the tolerance."""
     wide = number("tolerance", tolerance)
     if not 0.0 <= wide <= 1.0:
-        raise ValueError(f"tolerance, of coverage, must lie in [0, 1], got {tolerance!r}")
+        raise InputError(f"tolerance, of coverage, must lie in [0, 1], got {tolerance!r}", argument="tolerance")
     fewest = max(0, math.ceil(k * (alpha - wide - SLACK)))
     most = min(k, rounds_at_most(alpha + wide, k))
     if fewest > most:
-        raise ValueError(
-            f"no whole number of misses in k={k} rounds is within tolerance={wide:g} of alpha={alpha:g}: "
-            "give a larger k or tolerance"
+        raise InputError(
+            f"no whole number of misses in k={k} rounds is within tolerance={wide:g} of alpha={alpha:g}",
+            argument="tolerance",
+            cure="give a larger k or tolerance",
         )
     return fewest, most
 
@@ -161,7 +163,7 @@ def _in_order(shifts: Any, rounds: int) -> list[int]:
     try:
         marks = [whole("shifts", s, 0, rounds + 1) for s in shifts]
     except TypeError:
-        raise TypeError(f"shifts must be rounds, got {described(shifts)}") from None
+        raise InputTypeError(f"must be rounds, got {described(shifts)}", about="shifts") from None
     if marks != sorted(marks):
-        raise ValueError(f"shifts must be in order, got {described(marks)}")
+        raise InputError(f"must be in order, got {described(marks)}", about="shifts")
     return marks

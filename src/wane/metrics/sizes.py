@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.errors import InputError
 from wane.metrics.base import WIDTH, labelled
 from wane.state.stateful import Stateful
 
@@ -49,7 +50,7 @@ def set_sizes(sizes: Any) -> SetSizes:
     array = WIDTH.column("sizes", sizes)
     if not (good := np.isnan(array) | _is_size(array)).all():
         t = int(np.argmin(good))
-        raise ValueError(f"sizes[{t}] must be {WANTED}, got {array[t]}")
+        raise InputError(f"must be {WANTED}, got {array[t]}", about="sizes", row=t)
     kept = labelled("sizes", array)
     finite = kept[np.isfinite(kept)]
     values, counts = np.unique(finite, return_counts=True)
@@ -80,7 +81,7 @@ class SizeCounts(Stateful):
         if math.isnan(x):
             return
         if not _is_size(x):
-            raise ValueError(f"size must be {WANTED}, got {size!r}")
+            raise InputError(f"must be {WANTED}, got {size!r}", about="size")
         if x == math.inf:
             self.infinite += 1
         else:
@@ -108,7 +109,7 @@ class SizeCounts(Stateful):
     @sizes.setter
     def sizes(self, sizes: np.ndarray) -> None:
         if not np.all(_is_size(sizes)):
-            raise ValueError(f"every size must be {WANTED}, got {sizes}")
+            raise InputError(f"every size must be {WANTED}, got {sizes}", argument="sizes")
         self.histogram = dict(zip(map(int, sizes), self.histogram.values(), strict=True))
 
     @property

@@ -15,8 +15,10 @@ import numpy as np
 
 from wane.checks import whole
 from wane.conformal import rounds
+from wane.conformal.levels import Levels
 from wane.conformal.rounds import add_in_order, play_streams
 from wane.state import data as plain_data
+from wane.trackers.loss_tracker import guessed_epsilon
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -145,9 +147,8 @@ def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -
     played = Played.empty(count, panel)
     mine = np.isin(panel.tail.place, places)
 
-    def work(piece: tuple[int, list[Rows]]) -> Tail:
+    def work(piece: tuple[int, list[Rows]], levels: Levels) -> Tail:
         at, parts = piece
-        levels = copy.copy(settings.levels)
         tail = panel.tail.chosen(np.flatnonzero(np.isin(panel.tail.place, parts[0].places)))
         for part in parts:
             n = int(part.starts[-1])
@@ -162,16 +163,17 @@ def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -
     return played
 
 
-def over_threads(panel: Panel, work: Callable[[Any], Any], pieces: list[Any], rows: int) -> list[Any]:
-    """The work on each piece, by as many threads as are worth it."""
+def over_threads(panel: Panel, work: Callable[[Any, Levels], Any], pieces: list[Any], rows: int) -> list[Any]:
+    """Do the work on each piece by as many threads as are worth it, each with trackers to read states into."""
     threads = min(panel.threads or os.cpu_count() or 1, len(pieces)) if COMPILED and rows > PIECE else 1
+    levels = panel.settings.levels
     if threads <= 1:
-        return [work(piece) for piece in pieces]
+        return [work(piece, levels) for piece in pieces]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, pieces))
+        return list(pool.map(work, pieces, [copy.copy(levels) for _ in pieces]))
 
 
-def play(panel: Panel, levels: Any, rows: Rows, older: Tail, lag: int, into: Played) -> Tail:
+def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: Played) -> Tail:
     """One piece: fills in the panel's arrays and ``into``; returns the rows that are not learned yet."""
     settings, places, starts = panel.settings, rows.places, rows.starts
     below, above = settings.scores(rows.outputs, rows.labels, rows.known)
@@ -195,7 +197,7 @@ def play(panel: Panel, levels: Any, rows: Rows, older: Tail, lag: int, into: Pla
         played = np.concatenate([older.radii, radii])[order]
 
     begins, warm = beginnings(panel, places, bounds, news, pos, rows.ends, below, lag)
-    choose_epsilons(panel, places, bounds, warm, below, above)
+    choose_epsilons(panel, levels, places, bounds, warm, below, above)
     own, pos = np.empty((1, played.shape[1])), np.ascontiguousarray(pos, dtype=np.int64)
     cold = np.flatnonzero(~warm).tolist()
     for s in cold:  # too few labels yet: everything waits
@@ -219,7 +221,7 @@ def play(panel: Panel, levels: Any, rows: Rows, older: Tail, lag: int, into: Pla
     return Tail(np.repeat(places, lengths)[left], pos[left], below[left], above[left], played[left])
 
 
-def go(levels: Any, panel: Panel, first: int, last: int, lag: int, arrays: tuple[np.ndarray, ...]) -> None:
+def go(levels: Levels, panel: Panel, first: int, last: int, lag: int, arrays: tuple[np.ndarray, ...]) -> None:
     """Some streams of a piece."""
     places, bounds, news, begins, pos, ends, *rest = (array.data for array in (*arrays, np.zeros(1, dtype=np.intp)))
     play_streams(levels, panel.states.data, places, bounds, news, begins, first, last, pos, ends, lag, *rest)
@@ -252,7 +254,13 @@ def beginnings(
 
 
 def choose_epsilons(
-    panel: Panel, places: np.ndarray, bounds: np.ndarray, warm: np.ndarray, below: np.ndarray, above: np.ndarray
+    panel: Panel,
+    levels: Levels,
+    places: np.ndarray,
+    bounds: np.ndarray,
+    warm: np.ndarray,
+    below: np.ndarray,
+    above: np.ndarray,
 ) -> None:
     """Where streams have just become warm: epsilon from their first labels."""
     settings = panel.settings
@@ -262,11 +270,15 @@ def choose_epsilons(
     known = np.flatnonzero(~np.isnan(below))
     first = np.searchsorted(known, bounds[new])
     rows = known[first[:, None] + np.arange(settings.warm_up)]
-    states, at = panel.states[places[new]], 0
-    for c, tracker in enumerate(settings.levels.trackers):
-        tracker.choose_epsilon(states, at, (below if c < settings.levels.count else above)[rows])  # type: ignore[attr-defined]
-        at += tracker.flat()
-    panel.states[places[new]] = states
+    epsilons = [
+        guessed_epsilon((below if c < levels.count else above)[rows], tracker.alpha).tolist()
+        for c, tracker in enumerate(levels.trackers)
+    ]
+    for place, *chosen in zip(places[new].tolist(), *epsilons, strict=True):
+        levels.read(panel.states, place)
+        for tracker, epsilon in zip(levels.trackers, chosen, strict=True):
+            tracker.begin_with(epsilon)  # type: ignore[attr-defined]
+        levels.write(panel.states, place)
 
 
 def fill(panel: Panel, rows: Rows, below: np.ndarray, above: np.ndarray, into: Played) -> None:
@@ -302,7 +314,8 @@ def warm_streams(panel: Panel, places: np.ndarray) -> None:
     order = np.flatnonzero(mine)
     rows = tail.chosen(order[np.argsort(tail.place[order], kind="stable")])
     ready, bounds = stretches(rows.place)
-    choose_epsilons(panel, ready, bounds, np.full(len(ready), True), rows.below, rows.above)
+    levels = panel.settings.levels
+    choose_epsilons(panel, levels, ready, bounds, np.full(len(ready), True), rows.below, rows.above)
     news, ends = bounds[1:].copy(), np.full(len(ready), NEVER, dtype=np.int64)
     floors, own = np.zeros(len(order)), np.empty((1, rows.radii.shape[1]))
     arrays = (
@@ -320,7 +333,7 @@ def warm_streams(panel: Panel, places: np.ndarray) -> None:
         own,
     )
     if panel.flat:
-        go(copy.copy(panel.settings.levels), panel, 0, len(ready), 1, arrays)
+        go(levels, panel, 0, len(ready), 1, arrays)
     else:
         for s, place in enumerate(ready.tolist()):
             go(panel.objects[place], panel, s, s + 1, 1, arrays)

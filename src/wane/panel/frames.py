@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
+from wane.errors import InputError, InputTypeError, MissingExtraError, NotFoundError
 from wane.panel.batch import Played, stretches
 from wane.panel.groups import Groups
 from wane.panel.index import as_list
@@ -75,13 +76,13 @@ def run(
     (array([0.  , 1.05, 1.  ]), array([0.74, 0.74]))
     """
     if duplicates not in ("error", "keep"):
-        raise ValueError(f"duplicates must be 'error' or 'keep', got {described(duplicates)}")
+        raise InputError(f"must be 'error' or 'keep', got {described(duplicates)}", about="duplicates")
     forecasts = list(y_hat) if isinstance(y_hat, (tuple, list)) else [y_hat]
     for name in [y, *forecasts, *[c for c in (id, time, by) if c is not None]]:
         if not isinstance(name, str):
-            raise TypeError(f"columns are named by text, got {described(name)}: rename them")
+            raise InputTypeError(f"columns are named by text, got {described(name)}", argument="y", cure="rename them")
     if id is not None and id == time:
-        raise ValueError(f"id and time must be columns of their own, got {id!r} twice")
+        raise InputError(f"id and time must be columns of their own, got {id!r} twice", argument="id")
     if "coverage" in settings:
         alpha = None  # it is 1 - coverage
     table = Arrays(frame) if isinstance(frame, Mapping) else Frame(frame)
@@ -89,17 +90,22 @@ def run(
     if panel is None:
         made: Panel | Groups = (Panel if by is None else Groups)(method, alpha, score, warm_up=warm_up, **settings)
     elif settings or isinstance(panel, Groups) != (by is not None):
-        raise TypeError("a panel given has its settings; give no others, and by= only with one that was made with it")
+        raise InputTypeError(
+            "a panel given has its settings; give no others, and by= only with one that was made with it",
+            argument="panel",
+        )
     else:
         made = panel
     shared = made.settings if isinstance(made, Panel) else made.parent.settings
-    if taken := sorted(
-        set(columns(Played.empty(0, made if isinstance(made, Panel) else made.parent), shared, prefix))
-        & set(table.columns)
-    ):
-        raise ValueError(f"the frame has the columns {', '.join(taken)} already: choose another prefix")
-    if taken := [c for c in (id, by) if c in made.summary() and c not in ("id", "group")]:
-        raise ValueError(f"the summary has a column {taken[0]} of its own: rename that of the frame")
+    if taken := sorted({prefix + name for name in new_columns(shared)} & set(table.columns)):
+        raise InputError(
+            f"the frame has the columns {', '.join(taken)} already", argument="prefix", cure="choose another prefix"
+        )
+    own = {"rows", "labels", *(f"{what}{end}" for what in ("coverage", "width") for end in shared.suffixes)}
+    if taken := [c for c in (id, by) if c in own]:
+        raise InputError(
+            f"the summary has a column {taken[0]} of its own", argument="id", cure="rename that of the frame"
+        )
 
     for name in [c for c in (id, time, by) if c is not None]:
         refuse_missing(table, name)
@@ -108,14 +114,14 @@ def run(
     for name, values in zip(forecasts, outputs, strict=True):
         if not np.isfinite(values).all():
             t = int(np.argmin(np.isfinite(values)))
-            raise ValueError(
+            raise InputError(
                 f"the column {name!r} must hold a finite forecast in every row, got {values[t]} in row {t}"
             )
     labels = table.numbers(y)
     form: Any = outputs[0] if len(outputs) == 1 else tuple(outputs)
     if isinstance(made, Panel):
         with made._lock, made._index_kept():
-            played = made._replay(made.index.places(ids, add=True), starts, form, labels, delay, order)
+            played = made._run_sorted(made.index.places(ids, add=True), starts, form, labels, delay, order)
     else:
         rows = np.arange(len(labels)) if order is None else order
         keys = as_list(ids)
@@ -128,19 +134,20 @@ def run(
     return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), made)
 
 
+def new_columns(settings: Any) -> list[str]:
+    """The names of the new columns, level by level; two-sided radii are two columns."""
+    radii = ("radius",) if settings.score.sides == 1 else ("radius{}_below", "radius{}_above")
+    parts = ("lower", "upper", *radii, "covered")
+    return [part.format(end) if "{}" in part else part + end for end in settings.suffixes for part in parts]
+
+
 def columns(played: Played, settings: Any, prefix: str) -> dict[str, np.ndarray]:
-    """The new columns by name; ``covered`` is 1, 0 or -1 here, and two-sided radii are two columns."""
-    made: dict[str, np.ndarray] = {}
-    n = len(settings.alphas)
-    for i, end in enumerate(settings.suffixes):
-        c, name = settings.columns[i], f"{prefix}radius{end}"
-        made |= {f"{prefix}lower{end}": played.lower[:, i], f"{prefix}upper{end}": played.upper[:, i]}
-        if settings.score.sides == 1:
-            made[name] = played.radii[:, c]
-        else:
-            made |= {f"{name}_below": played.radii[:, c], f"{name}_above": played.radii[:, n + c]}
-        made[f"{prefix}covered{end}"] = played.covered[:, i]
-    return made
+    """The new columns by name; ``covered`` is 1, 0 or -1 here."""
+    made: list[np.ndarray] = []
+    for i, c in enumerate(settings.columns):
+        radii = [played.radii[:, c + s * len(settings.alphas)] for s in range(settings.score.sides)]
+        made += [played.lower[:, i], played.upper[:, i], *radii, played.covered[:, i]]
+    return dict(zip([prefix + name for name in new_columns(settings)], made, strict=True))
 
 
 class Arrays:
@@ -151,7 +158,7 @@ class Arrays:
         self.arrays = {k: v if isinstance(v, np.ndarray) else np.asarray(v) for k, v in frame.items()}
         lengths = {k: len(v) for k, v in self.arrays.items()}
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"the columns must be of one length, got {lengths}")
+            raise InputError(f"the columns must be of one length, got {lengths}", argument="frame")
         self.columns = list(frame)
 
     def need(self, names: list[str]) -> None:
@@ -214,14 +221,16 @@ class Frame:
         try:
             import narwhals as nw
         except ImportError:
-            raise ImportError('frames need narwhals: pip install "wane[frames]", or give a dict of arrays') from None
+            cure = 'pip install "wane[frames]", or give a dict of arrays'
+            raise MissingExtraError("frames need narwhals", cure=cure) from None
         self.nw = nw
         try:
             self.frame = nw.from_native(frame, eager_only=True)
         except TypeError:
-            raise TypeError(
-                f"frame must be of pandas, Polars or PyArrow, or a dict, got {described(frame)}: "
-                "collect() a lazy one first"
+            raise InputTypeError(
+                f"must be of pandas, Polars or PyArrow, or a dict, got {described(frame)}",
+                about="frame",
+                cure="collect() a lazy one first",
             ) from None
         self.columns = list(self.frame.columns)
 
@@ -241,7 +250,9 @@ class Frame:
         """A column of numbers, missing ones NaN."""
         series = self.frame[name]
         if not (series.dtype.is_numeric() or series.dtype == self.nw.Boolean or series.null_count() == len(series)):
-            raise TypeError(f"the column {name!r} must hold numbers, got {series.dtype}: convert it first")
+            raise InputTypeError(
+                f"the column {name!r} must hold numbers, got {series.dtype}", argument=name, cure="convert it first"
+            )
         return as_floats(name, series.cast(self.nw.Float64).to_numpy())
 
     def values(self, name: Any) -> list[Any]:
@@ -324,7 +335,9 @@ class Frame:
 def as_floats(name: str, values: np.ndarray) -> np.ndarray:
     """Numbers as float64."""
     if values.dtype.kind not in "fiub":
-        raise TypeError(f"the column {name!r} must hold numbers, got {values.dtype}: convert it first")
+        raise InputTypeError(
+            f"the column {name!r} must hold numbers, got {values.dtype}", argument=name, cure="convert it first"
+        )
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
@@ -332,13 +345,20 @@ def missing_column(names: list[str], there: list[str]) -> None:
     """An error about the first column that is not there."""
     for name in names:
         if name not in there:
-            raise KeyError(f"there is no column {name!r}: there are {', '.join(map(str, there))}")
+            raise NotFoundError(
+                f"there is no column {name!r}", argument=name, cure=f"there are {', '.join(map(str, there))}"
+            )
 
 
 def refuse_missing(table: Arrays | Frame, name: str) -> None:
     """An error about the first missing value in a column of ids, times or groups."""
     if (row := table.missing(name)) is not None:
-        raise ValueError(f"the column {name!r} has no value in row {row}: fill missing values, or drop those rows")
+        raise InputError(
+            f"the column {name!r} has no value in row {row}",
+            argument=name,
+            row=row,
+            cure="fill missing values, or drop those rows",
+        )
 
 
 def renamed(name: str, id: str | None, by: str | None) -> str:

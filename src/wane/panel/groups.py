@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.errors import InputError
 from wane.panel import batch
 from wane.panel.batch import Played, Rows, stretches
 from wane.panel.index import as_list
@@ -109,7 +110,7 @@ class Groups:
         parent, children, settings = self.parent, self.children, self.parent.settings
         columns = settings.columns_of(outputs)
         if len(columns) != len(order):
-            raise ValueError(f"ids must be one for each of the {len(columns)} rows, got {len(order)}")
+            raise InputError(f"must be one for each of the {len(columns)} rows, got {len(order)}", about="ids")
         columns = columns[order]
         labels, known_ones = (array[order] for array in settings.labels(y, len(columns)))
         parent._make_room()
@@ -187,7 +188,7 @@ class Groups:
             made.parent, made.children = (Panel.from_state_dict(state[k]) for k in ("parent", "children"))
             made._last = {decode_key(a): decode_key(b) for a, b in state["last"]}
         except (KeyError, TypeError) as error:
-            raise ValueError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
+            raise InputError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
         made._lock = threading.RLock()
         return made
 
@@ -216,5 +217,5 @@ def pairs(ids: Any, groups: Any) -> list[tuple[Any, Any]]:
     """Ids with their groups, numpy's scalars as Python's own."""
     plain = [as_list(values) for values in (ids, groups)]
     if len(plain[0]) != len(plain[1]):
-        raise ValueError(f"groups must be one for each of the {len(plain[0])} ids, got {len(plain[1])}")
+        raise InputError(f"must be one for each of the {len(plain[0])} ids, got {len(plain[1])}", about="groups")
     return [(id, checked_key(group)) for id, group in zip(*plain, strict=True)]

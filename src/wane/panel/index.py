@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
-from wane.errors import IdError
+from wane.errors import IdError, InputError, InputTypeError
 from wane.state.encoding import checked_key, decode_key, encode_key, own_kind
 
 LARGEST = 2**63 - 1
-UNKNOWN = "no stream has the id {}: predict and run add streams, update does not"
 
 
 class Index:
@@ -67,7 +66,9 @@ class Index:
 
     def _whole(self, ids: np.ndarray, add: bool) -> np.ndarray:
         if self.others:
-            raise TypeError(f"ids of this panel are like {described(next(iter(self.others)))}, got whole numbers")
+            raise InputTypeError(
+                f"ids of this panel are like {described(next(iter(self.others)))}, got whole numbers", argument="ids"
+            )
         if ids.size == 0:
             return np.zeros(0, dtype=np.intp)
         if self.plain:
@@ -87,7 +88,7 @@ class Index:
             found = self.sorted[np.minimum(at, len(self.sorted) - 1)] == ids
         if not found.all():
             if not add:
-                raise IdError(UNKNOWN.format(ids[np.argmin(found)]))
+                raise no_stream(ids[np.argmin(found)])
             unique, first = np.unique(ids[~found], return_index=True)
             rank = np.argsort(np.argsort(first))  # places in the order of appearance
             merged = np.concatenate([self.sorted, unique])
@@ -101,16 +102,20 @@ class Index:
 
     def _other(self, ids: list[Any], add: bool) -> np.ndarray:
         if self.count and not self.others:
-            raise TypeError(f"ids of this panel are whole numbers, got {described(ids[0])}")
+            raise InputTypeError(f"ids of this panel are whole numbers, got {described(ids[0])}", argument="ids")
         try:
             unknown = [key for key in ids if key not in self.others]
         except TypeError:  # one that has no hash
             unknown = ids
         new = [checked_key(key) for key in unknown]
         if new and not add:
-            raise IdError(UNKNOWN.format(repr(new[0])))
+            raise no_stream(new[0])
         if mixed := [key for key in new if isinstance(key, int) and not isinstance(key, bool)]:
-            raise TypeError(f"ids are whole numbers or something else, got {mixed[0]} among others: use str(id)")
+            raise InputTypeError(
+                f"ids are whole numbers or something else, got {mixed[0]} among others",
+                argument="ids",
+                cure="use str(id)",
+            )
         for key in new:
             self.others.setdefault(key, len(self.others))
         self.count = len(self.others)
@@ -135,6 +140,12 @@ class Index:
         return index
 
 
+def no_stream(id: Any) -> IdError:
+    """The error about an id that no stream has."""
+    id = id.item() if isinstance(id, np.generic) else id
+    return IdError(f"no stream has the id {id!r}", argument="ids", cure="predict and run add streams, update does not")
+
+
 def signed(ids: Any) -> np.ndarray:
     """Whole numbers of 64 bits, or an error."""
     try:
@@ -142,7 +153,11 @@ def signed(ids: Any) -> np.ndarray:
     except OverflowError:
         array = np.array([max(ids, key=abs)])
     if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and len(array) and array.max() > LARGEST):
-        raise ValueError(f"ids that are whole numbers must fit 64 bits with a sign, got {array.max()}: use str(id)")
+        raise InputError(
+            f"ids that are whole numbers must fit 64 bits with a sign, got {array.max()}",
+            argument="ids",
+            cure="use str(id)",
+        )
     return array.astype(np.int64, copy=False)
 
 
@@ -157,5 +172,7 @@ def in_microseconds(times: np.ndarray) -> np.ndarray:
     """Times as Python has them, or an error where they are finer."""
     made = times.astype("M8[us]")
     if (lost := (made != times) & ~np.isnat(times)).any():
-        raise ValueError(f"times as ids are kept to the microsecond, got {times[lost][0]}: round it")
+        raise InputError(
+            f"times as ids are kept to the microsecond, got {times[lost][0]}", argument="ids", cure="round it"
+        )
     return made

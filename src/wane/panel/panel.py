@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,11 @@ import numpy as np
 from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import predict_streams, ready_streams, update_streams
+from wane.errors import InputError
 from wane.panel import batch
 from wane.panel.batch import PIECE, Played, Rows, Tail, kept, over_threads, stretches, warm_streams
 from wane.panel.index import Index
+from wane.panel.rows import from_rows, panel_like, rows
 from wane.panel.settings import PanelSettings
 from wane.panel.state import rebuild, state_dict
 from wane.state.files import known
@@ -90,7 +92,7 @@ class Panel:
             method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters
         )
         self.threads = None if threads is None else whole("threads", threads, 1)
-        self.fragile = not all(tracker.atomic() for tracker in self.settings.levels.trackers)
+        self.fragile = not all(tracker.atomic for tracker in self.settings.levels.trackers)
         self.index = Index()
         self.flat = self.settings.levels.flat()
         self.fresh = np.zeros((1, self.flat))
@@ -151,14 +153,14 @@ class Panel:
         with self._lock, self._index_kept():
             places = self.index.places(ids, add=True)
             if len(places) != len(columns):
-                raise ValueError(f"outputs must be one for each of the {len(places)} ids, got {len(columns)}")
+                raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
             self._refuse_repeated(places)
             self._make_room()
             radii = np.empty((len(places), settings.width))
             ends = np.empty((2, len(places), len(settings.alphas)))
             over_threads(
                 self,
-                lambda p: self._play(places[p], columns[p], radii[p], ends[:, p]),
+                lambda p, levels: self._play(levels, places[p], columns[p], radii[p], ends[:, p]),
                 slices(len(places)),
                 len(places),
             )
@@ -167,13 +169,15 @@ class Panel:
             self.seen[places] += 1
             return self._intervals(ids, radii, *ends)
 
-    def _play(self, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray) -> None:
+    def _play(
+        self, levels: Levels, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray
+    ) -> None:
         """One prediction for each place; fills in radii and ends."""
         settings = self.settings
         form = settings.outputs_of(columns)
         floors = settings.floors(form)
         if self.flat:
-            levels, own = copy.copy(settings.levels), np.empty((1, radii.shape[1]))
+            own = np.empty((1, radii.shape[1]))
             predict_streams(levels, self.states.data, places.data, floors.data, radii.data, own.data)
         else:
             for j, place in enumerate(places.tolist()):
@@ -216,7 +220,9 @@ class Panel:
         waiting = self.waiting[places]
         if not waiting.all():
             id = self.ids()[places[np.argmin(waiting)]]
-            raise ValueError(f"stream {id!r} has no prediction that waits for a label: call predict first")
+            raise InputError(
+                f"stream {id!r} has no prediction that waits for a label", argument="ids", cure="call predict first"
+            )
         labels, known = settings.labels(y, len(places))
         pieces = slices(len(places))
         made = [
@@ -224,7 +230,9 @@ class Panel:
         ]
         batch = Batch(places, known, known & ~self.warm[places], made)
         if self.flat:
-            over_threads(self, lambda piece: self._pass(ready_streams, batch, *piece), made, len(places))
+            over_threads(
+                self, lambda piece, levels: self._pass(ready_streams, levels, batch, *piece), made, len(places)
+            )
         return batch
 
     def _undone(self, batch: Batch) -> AbstractContextManager[None]:
@@ -233,7 +241,7 @@ class Panel:
 
     def _learn(self, batch: Batch) -> None:
         places, cold = batch.places, batch.cold
-        over_threads(self, lambda piece: self._learn_piece(batch, *piece), batch.pieces, len(places))
+        over_threads(self, lambda piece, levels: self._learn_piece(levels, batch, *piece), batch.pieces, len(places))
         self.waiting[places[batch.known]] = False
         if cold.any():
             below, above = (np.concatenate([piece[side] for piece in batch.pieces])[cold] for side in (1, 2))
@@ -241,17 +249,19 @@ class Panel:
             self.tail = Tail.joined([self.tail, new])
             warm_streams(self, places[cold])
 
-    def _pass(self, loop: Any, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any) -> None:
+    def _pass(
+        self, loop: Any, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any
+    ) -> None:
         """The labels of a piece through a loop, those of the warm-up left out."""
         lower = np.where(batch.cold[p], math.nan, below)
-        loop(copy.copy(self.settings.levels), self.states.data, batch.places[p].data, lower.data, above.data, *more)
+        loop(levels, self.states.data, batch.places[p].data, lower.data, above.data, *more)
 
-    def _learn_piece(self, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
+    def _learn_piece(self, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
         """One label for each place that is warm, and the counts of ``summary``."""
         settings, places = self.settings, batch.places[p]
         radii = self.radii[places]
         if self.flat:
-            self._pass(update_streams, batch, p, below, above, radii.data)
+            self._pass(update_streams, levels, batch, p, below, above, radii.data)
         else:
             for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
                 self.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
@@ -274,24 +284,29 @@ class Panel:
             y: labels, a row each; NaN or None never comes.
             delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
         """
-        rows = self.settings.score.rows(self.settings.score.outputs(outputs))
-        if len(ids) != rows:
-            raise ValueError(f"ids must be one for each of the {rows} rows, got {len(ids)}")
         with self._lock, self._index_kept():
-            places = self.index.places(ids, add=True)
-            streams, starts = stretches(places)
-            order = None
-            if len(np.unique(streams)) < len(streams):
-                order = np.argsort(places, kind="stable")
-                streams, starts = stretches(places[order])
-            played = self._replay(streams, starts, outputs, y, delay, order)
+            played = self._run_at(self.index.places(ids, add=True), outputs, y, delay)
             return self._intervals(ids, played.radii, played.lower, played.upper)
 
-    def _replay(self, places: np.ndarray, starts: np.ndarray, outputs: Any, y: Any, delay: Any, order: Any) -> Played:
+    def _run_at(self, places: np.ndarray, outputs: Any, y: Any, delay: Any) -> Played:
+        """The same for rows of streams at these places of the index; the lock is held."""
+        streams, starts = stretches(places)
+        order = None
+        if len(np.unique(streams)) < len(streams):
+            order = np.argsort(places, kind="stable")
+            streams, starts = stretches(places[order])
+        return self._run_sorted(streams, starts, outputs, y, delay, order)
+
+    def _run_sorted(
+        self, places: np.ndarray, starts: np.ndarray, outputs: Any, y: Any, delay: Any, order: Any
+    ) -> Played:
         """Rows that ``order`` brings into streams, one after the other (None: they are); in the order given again."""
         settings = self.settings
         form = settings.score.outputs(outputs)
-        labels, known = settings.labels(y, settings.score.rows(form))
+        count = settings.score.rows(form)
+        if starts[-1] != count:
+            raise InputError(f"must be one for each of the {count} rows, got {starts[-1]}", about="ids")
+        labels, known = settings.labels(y, count)
         if order is not None:
             form = tuple(c[order] for c in form) if isinstance(form, tuple) else form[order]
             labels, known = labels[order], known[order]
@@ -310,7 +325,11 @@ class Panel:
             unique, counts = np.unique(places, return_counts=True)
             if len(unique) < len(places):
                 id = self.ids()[unique[np.argmax(counts > 1)]]
-                raise ValueError(f"stream {id!r} comes more than once in this batch: give it one row, or use run")
+                raise InputError(
+                    f"stream {id!r} comes more than once in this batch",
+                    argument="ids",
+                    cure="give it one row, or use run",
+                )
 
     @contextmanager
     def _index_kept(self) -> Iterator[None]:
@@ -362,6 +381,31 @@ class Panel:
         """The panel whose state this is."""
         return rebuild(cls, state)
 
+    def rows(self) -> tuple[list[Any], list[bytes]]:
+        """The ids of the streams, and the state of each as bytes; ``from_rows`` makes a panel of any of them.
+
+        >>> panel = Panel("magl", alpha=0.1)
+        >>> _ = panel.run(["a", "b", "a"], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0])
+        >>> ids, rows = panel.rows()
+        >>> Panel.from_rows(panel, ids[1:], rows[1:]).ids()
+        ['b']
+        """
+        with self._lock:
+            return rows(self)
+
+    @classmethod
+    def from_rows(cls, settings: Any, ids: Any, rows: Sequence[bytes]) -> Panel:
+        """A panel of streams that ``rows`` took out of others, which had the same settings.
+
+        Args:
+            settings: a panel with these settings, or a dict of the arguments to make one.
+            ids: of the streams, each once.
+            rows: the bytes of each.
+        """
+        panel = panel_like(cls, settings)
+        from_rows(panel, ids, rows)
+        return panel
+
     def __copy__(self) -> Panel:
         """A copy shares nothing that changes."""
         with self._lock:
@@ -369,6 +413,8 @@ class Panel:
             vars(made).update(vars(self))
             vars(made).update({name: getattr(self, name).copy() for name in self.ARRAYS})
             made.index = copy.deepcopy(self.index)
+            made.settings = copy.copy(self.settings)
+            made.settings.levels = copy.copy(self.settings.levels)  # states are read into it
             made.objects = [copy.copy(levels) for levels in self.objects]
             made._lock = threading.RLock()
             return made

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from wane.errors import InputError
+
 
 def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
     """The order by these keys, then by row, from one sort of whole numbers; None if the keys do not fit in them.
@@ -53,7 +55,8 @@ def refuse_duplicates(found: np.ndarray, order: np.ndarray | None, duplicates: s
     if duplicates == "error" and found.any():
         t = int(np.argmax(found))
         a, b = (t, t + 1) if order is None else (int(order[t]), int(order[t + 1]))
-        raise ValueError(
-            f"rows {a} and {b} are of one stream and have the same {time!r}: drop one, or take duplicates='keep' to "
-            "have them in the order of the frame"
+        raise InputError(
+            f"rows {a} and {b} are of one stream and have the same {time!r}",
+            argument="duplicates",
+            cure="drop one, or take duplicates='keep' to have them in the order of the frame",
         )

@@ -58,11 +58,11 @@ def rebuild(cls: type[Panel], state: Any) -> Panel:
         raise InputError(f"the state of a panel is damaged or incomplete: {error!r}") from error
 
 
-def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
-    """The panel, with its memory."""
+def empty_panel(cls: type[Panel], given: dict[str, Any]) -> Panel:
+    """A panel with these settings, which are plain data, and no stream."""
     score = plain_data.rebuild(plain_data.class_of(given["score"], Stateful), given["score"], {})
     low, high = given["limits"]
-    panel = cls(
+    return cls(
         given["method"],
         given["alpha"],
         score,
@@ -73,6 +73,11 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
         threads=given["threads"],
         **given["hyperparameters"],
     )
+
+
+def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
+    """The panel, with its memory."""
+    panel = empty_panel(cls, given)
     panel.index = Index.from_state(memory["index"])
     n = len(panel.index)
     panel._allot(n)

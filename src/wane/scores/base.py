@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array, scalar
+from wane.errors import InputError, InputTypeError, WaneError
 from wane.state.stateful import Stateful
 
 EVERYWHERE = (-INFINITY, INFINITY)  # limits that limit nothing
@@ -108,7 +109,7 @@ def missing(y: Any) -> bool:
 def present(name: str, y: Any) -> Any:
     """The label itself, or an error when it is missing."""
     if missing(y):
-        raise ValueError(f"{name} is missing (None or NaN): leave this label out until it is known")
+        raise InputError("is missing (None or NaN)", about=name, cure="leave this label out until it is known")
     return y
 
 
@@ -131,9 +132,8 @@ def moderate(name: str, value: Any) -> float:
     """
     x = scalar(name, single(value))
     if not -EXTREME <= x <= EXTREME:
-        raise ValueError(
-            f"{name} must be finite, of at most {EXTREME:g}, got {value!r}: clean it or measure in a larger unit"
-        )
+        problem = f"must be finite, of at most {EXTREME:g}, got {value!r}"
+        raise InputError(problem, about=name, cure="clean it or measure in a larger unit")
     return x
 
 
@@ -158,23 +158,29 @@ def table(name: str, values: Any, check: Callable[[str, Any], Any], entries: int
         return np.ascontiguousarray(array[:, 0])  # one column, which is what models may give
     wanted = "(rounds,)" if entries is None else f"(rounds, {entries or 'entries'})"
     if array.ndim != (1 if entries is None else 2) or (entries and array.shape[1] != entries):
-        raise ValueError(f"{name} must have shape {wanted}, one row a round, got {array.shape}")
+        raise InputError(f"must have shape {wanted}, one row a round, got {array.shape}", about=name)
     return array
 
 
-def each(name: str, values: Any, check: Callable[[str, Any], Any]) -> None:
-    """Check row by row, for the error of the first bad one."""
+def each(name: str, values: Any, check: Callable[[str, Any], Any]) -> list[Any]:
+    """What a check says of every row; its error about the first bad one names the row."""
+    found: list[Any] = []
     if hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0 and not isinstance(values, np.ma.MaskedArray):
-        for t, value in enumerate(values):
-            check(f"{name}[{t}]", value)
+        try:
+            for value in values:
+                found.append(check(name, value))
+        except WaneError as error:
+            error.argument, error.row = name, len(found)
+            raise
+    return found
 
 
 def sequence(name: str, values: Any) -> Any:
     """Something with a length, whose entries are those of the rounds."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise TypeError(f"{name} has masked entries: fill them with NaN, or drop them")
+        raise InputTypeError("has masked entries", about=name, cure="fill them with NaN, or drop them")
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
-        raise TypeError(f"{name} must be a sequence, one entry a round, got {described(values)}")
+        raise InputTypeError(f"must be a sequence, one entry a round, got {described(values)}", about=name)
     return np.asarray(values) if hasattr(values, "__array__") else values  # a data frame would give its columns
 
 
@@ -182,7 +188,8 @@ def one_each(values: Any, rounds: int) -> Any:
     """Labels, as many as there are rounds."""
     values = sequence("y", values)
     if len(values) != rounds:
-        raise ValueError(f"y must hold {rounds} labels, one a round, got {len(values)}: None or NaN for an unknown one")
+        problem = f"must hold {rounds} labels, one a round, got {len(values)}"
+        raise InputError(problem, about="y", cure="None or NaN for an unknown one")
     return values
 
 
@@ -194,4 +201,5 @@ def if_known(check: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
 def unlimited(what: str, limits: tuple[float, float]) -> None:
     """Refuse limits where they mean nothing."""
     if limits != EVERYWHERE:
-        raise ValueError(f"limits cut intervals, and this score gives {what}, got limits={limits!r}: leave them out")
+        problem = f"limits cut intervals, and this score gives {what}, got limits={limits!r}"
+        raise InputError(problem, argument="limits", cure="leave them out")

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import EXTREME, INFINITY, described, positive
+from wane.checks import EXTREME, INFINITY, described, one_of, positive
+from wane.errors import InputError, InputTypeError
 from wane.scores.base import (
     EVERYWHERE,
     Score,
@@ -104,7 +105,7 @@ class PairScore(IntervalScore):
         try:
             first, second = value
         except (TypeError, ValueError):
-            raise TypeError(f"{name} must be a pair of numbers, got {described(value)}") from None
+            raise InputTypeError(f"must be a pair of numbers, got {described(value)}", about=name) from None
         return self.pair(name, first, second)
 
     def outputs(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -112,10 +113,8 @@ class PairScore(IntervalScore):
         if isinstance(values, tuple):
             columns = [table(f"column {i} of outputs", column, moderate) for i, column in enumerate(values)]
             if len(columns) != 2 or len(columns[0]) != len(columns[1]):
-                raise ValueError(
-                    f"outputs, when a tuple, must be two columns of one length, got {described(values)}: "
-                    "give rows as a list or an array"
-                )
+                problem = f"outputs, when a tuple, must be two columns of one length, got {described(values)}"
+                raise InputError(problem, argument="outputs", cure="give rows as a list or an array")
             values = np.column_stack(columns)
         array = table("outputs", values, self.checked, entries=2)
         first, second = np.ascontiguousarray(array[:, 0]), np.ascontiguousarray(array[:, 1])
@@ -274,9 +273,7 @@ class OneSided(IntervalScore):
 
     def __init__(self, side: str = "upper") -> None:
         """Bound the labels from above or from below."""
-        if side not in ("upper", "lower"):
-            raise ValueError(f"side must be 'upper' or 'lower', the side of the bound, got {described(side)}")
-        self.side = side
+        self.side = one_of("side", side, ("upper", "lower"))
 
     def score(self, output: Any, y: Any, u: Any = None) -> Any:
         """How far the label lies beyond the forecast."""

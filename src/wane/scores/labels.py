@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array, scalar, whole
-from wane.scores.base import EVERYWHERE, Score, each, missing, one_each, present, single, table, unlimited
+from wane.errors import InputError, InputTypeError
+from wane.scores.base import EVERYWHERE, Score, each, if_known, one_each, present, single, table, unlimited
 from wane.scores.sets import LabelSet
 
+BELOW = "must be below {}, the number of classes of its output, got {}"
 SLACK = 1e-3  # how far probabilities may be from adding up to 1: as much as rounding to half precision can cost
 BLOCK = 2**18  # entries of a (T, K) array that are worked on at a time, which bounds the memory
 
@@ -48,12 +50,14 @@ class LabelScore(Score):
         p = p[0] if p.ndim == 2 and len(p) == 1 else p  # one row, which is what models give
         wanted = "at least 2" if self.classes is None else str(len(self.classes))
         if p.ndim != 1 or (len(p) < 2 if self.classes is None else len(p) != len(self.classes)):
-            raise ValueError(f"{name} must hold {wanted} probabilities, one for each class, got shape {p.shape}")
+            raise InputError(f"must hold {wanted} probabilities, one for each class, got shape {p.shape}", about=name)
         if not (p.min() >= 0.0 and p.max() <= 1.0 + SLACK):
             k = int(np.argmin((p >= 0.0) & (p <= 1.0 + SLACK)))
-            raise ValueError(f"{name} must hold probabilities, got {p[k]} for class {k}: of logits take the softmax")
+            problem = f"must hold probabilities, got {p[k]} for class {k}"
+            raise InputError(problem, about=name, cure="of logits take the softmax")
         if abs(p.sum() - 1.0) > SLACK:
-            raise ValueError(f"{name} must hold probabilities that add up to 1, got {p.sum():.6g}: divide by their sum")
+            problem = f"must hold probabilities that add up to 1, got {p.sum():.6g}"
+            raise InputError(problem, about=name, cure="divide by their sum")
         return p
 
     def outputs(self, values: Any) -> np.ndarray:
@@ -79,34 +83,34 @@ class LabelScore(Score):
             try:
                 return self.index[y.item() if isinstance(y, np.ndarray) and y.ndim == 0 else y]
             except (KeyError, TypeError):
-                raise ValueError(f"{name} must be one of the classes, got {described(y)}: {self!r}") from None
+                raise InputError(f"must be one of the classes, got {described(y)}: {self!r}", about=name) from None
         try:
             k = scalar(name, y)
         except TypeError:
-            raise TypeError(
-                f"{name} must be the index of a class, got {described(y)}: give names as classes=[...]"
+            raise InputTypeError(
+                f"must be the index of a class, got {described(y)}", about=name, cure="give names as classes=[...]"
             ) from None
         if not (0.0 <= k < 2.0**53 and k.is_integer()):
-            raise ValueError(f"{name} must be the index of a class, a whole number >= 0, got {described(y)}")
+            raise InputError(f"must be the index of a class, a whole number >= 0, got {described(y)}", about=name)
         return int(k)
 
     def labels(self, values: Any, rounds: int) -> tuple[np.ndarray, np.ndarray]:
         """The indices (T,), 0 where unknown."""
         values = one_each(values, rounds)
-        known = np.array([not missing(y) for y in values], dtype=bool)
-        pairs = zip(known, values, strict=True)
-        return np.array([self.named(f"y[{t}]", y) if k else 0 for t, (k, y) in enumerate(pairs)], dtype=np.int64), known
+        found = each("y", values, if_known(self.named))
+        known = np.array([k is not None for k in found], dtype=bool)
+        return np.array([k or 0 for k in found], dtype=np.int64), known
 
     def score(self, output: Any, y: Any, u: Any = None) -> Any:
         """The score of the label among those of all labels."""
         u = self.uniform(output, u)
         if output.ndim == 1:
             if y >= len(output):
-                raise ValueError(f"y must be below {len(output)}, the number of classes of its output, got {y}")
+                raise InputError(BELOW.format(len(output), y), about="y")
             return float(self.every(output, u)[y])
         if len(y) and y.max() >= output.shape[1]:
             t = int(np.argmax(y >= output.shape[1]))
-            raise ValueError(f"y[{t}] must be below {output.shape[1]}, the number of classes of its output, got {y[t]}")
+            raise InputError(BELOW.format(output.shape[1], y[t]), about="y", row=t)
         scores = np.empty(len(output))
         for b in blocks(output):
             scores[b] = np.take_along_axis(self.every(output[b], u[b]), y[b, None], axis=1)[:, 0]
@@ -149,7 +153,8 @@ class LabelScore(Score):
         if not self.randomised:
             return 0.0 if output.ndim == 1 else np.zeros(len(output))
         if u is None:
-            raise TypeError("a randomised score needs u, a uniform in [0, 1): take it from wane.scores.uniforms")
+            problem = "a randomised score needs u, a uniform in [0, 1)"
+            raise InputTypeError(problem, argument="u", cure="take it from wane.scores.uniforms")
         return u
 
 
@@ -253,7 +258,7 @@ class RAPS(APS):
         super().__init__(classes, seed, allow_empty)
         self.penalty = scalar("penalty", penalty)
         if not 0.0 <= self.penalty <= EXTREME:
-            raise ValueError(f"penalty must be a number in [0, {EXTREME:g}], got {penalty!r}: 0 is APS")
+            raise InputError(f"must be a number in [0, {EXTREME:g}], got {penalty!r}", about="penalty", cure="0 is APS")
         self.k_reg = None if k_reg is None else whole("k_reg", k_reg, 0, 2**53)
         self.published = bool(published)
 
@@ -290,9 +295,8 @@ def in_order(name: str, values: Any, classes: Any, axis: str) -> Any:
         return values
     if sorted(map(repr, given)) == sorted(map(repr, classes)):
         return values[list(classes)]
-    raise ValueError(
-        f"{name} has the {axis} {given}, and the classes are {list(classes)}: rename them, or give an array"
-    )
+    problem = f"has the {axis} {given}, and the classes are {list(classes)}"
+    raise InputError(problem, about=name, cure="rename them, or give an array")
 
 
 def uniforms(seed: int, start: int, count: int) -> np.ndarray:
@@ -314,13 +318,15 @@ def uniforms(seed: int, start: int, count: int) -> np.ndarray:
 def names_of(classes: Any) -> tuple[Any, ...]:
     """The names of the labels, as plain data."""
     if isinstance(classes, (str, bytes)) or not hasattr(classes, "__len__"):
-        raise TypeError(f"classes must be a sequence of names, one for each probability, got {described(classes)}")
+        problem = f"must be a sequence of names, one for each probability, got {described(classes)}"
+        raise InputTypeError(problem, about="classes")
     names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
     for k, name in enumerate(names):
         if not isinstance(name, (str, int, float)) or name != name:
-            raise TypeError(f"classes[{k}] must be text or a number, got {described(name)}: use str(...) of it")
+            problem = f"must be text or a number, got {described(name)}"
+            raise InputTypeError(problem, about="classes", row=k, cure="use str(...) of it")
     if len(names) < 2 or len({*names}) < len(names):
-        raise ValueError(f"classes must be at least 2 different names, got {described(classes)}")
+        raise InputError(f"must be at least 2 different names, got {described(classes)}", about="classes")
     return names
 
 

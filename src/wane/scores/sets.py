@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.errors import InputError
 from wane.vectors import norm as euclidean
 
 __all__ = ["Ball", "HalfLine", "Interval", "LabelSet", "PredictionSet", "UserSet"]
@@ -133,7 +134,7 @@ class Ball(PredictionSet):
         """Whether y is near enough."""
         y = np.asarray(y, dtype=float)
         if y.shape != self.center.shape:
-            raise ValueError(f"a point of this ball has shape {self.center.shape}, got {y.shape}")
+            raise InputError(f"a point of this ball has shape {self.center.shape}, got {y.shape}", argument="y")
         return distance(self.center, y, self.norm) <= self.radius
 
     @property

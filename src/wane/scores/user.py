@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from wane.checks import INFINITY, described, number, scalar
-from wane.scores.base import EVERYWHERE, Score, missing, one_each, present, sequence, unlimited
+from wane.errors import InputError, InputTypeError
+from wane.scores.base import EVERYWHERE, Score, each, missing, one_each, present, sequence, unlimited
 from wane.scores.intervals import clipped
 from wane.scores.sets import Interval, PredictionSet, UserSet
 
@@ -44,7 +45,7 @@ class UserScore(Score):
         """Take the two functions."""
         for name, function in (("score_function", score_function), ("set_function", set_function)):
             if not callable(function):
-                raise TypeError(f"{name} must be a function, got {described(function)}")
+                raise InputTypeError(f"must be a function, got {described(function)}", about=name)
         self.score_function = score_function
         self.set_function = set_function
         self.signed = bool(signed)
@@ -76,20 +77,15 @@ class UserScore(Score):
     def score(self, output: Any, y: Any, u: Any = None) -> Any:
         """What the user's function says; 0 for unknown labels among many, about which it is not asked."""
         if not isinstance(output, Rows):
-            return self.asked("score_function(output, y)", output, y)
-        return np.array(
-            [
-                0.0 if label is None else self.asked(f"score_function(outputs[{t}], y[{t}])", value, label)
-                for t, (value, label) in enumerate(zip(output, y, strict=True))
-            ],
-            dtype=float,
-        )
+            return self.asked("score_function(output, y)", (output, y))
+        pairs = list(zip(output, y, strict=True))
+        return np.array(each("score_function(outputs, y)", pairs, self.asked), dtype=float)
 
-    def asked(self, name: str, output: Any, y: Any) -> float:
-        """One score, checked."""
-        s = number(name, self.score_function(output, y))
+    def asked(self, name: str, pair: tuple[Any, Any]) -> float:
+        """The score of an output and its label, checked; 0 for an unknown label."""
+        s = 0.0 if pair[1] is None else number(name, self.score_function(*pair))
         if s < 0.0 and not self.signed:
-            raise ValueError(f"{name} must be >= 0, got {s!r}: signed scores need signed=True")
+            raise InputError(f"must be >= 0, got {s!r}", about=name, cure="signed scores need signed=True")
         return s
 
     def compare(self, output: Any, y: Any, s: float, radii: tuple[float, ...]) -> None:
@@ -114,14 +110,16 @@ class UserScore(Score):
         if isinstance(given, tuple) and len(given) == 2:
             lower, upper = scalar("the lower end of your set", given[0]), scalar("the upper end of your set", given[1])
             if lower != lower or upper != upper:
-                raise ValueError(f"set_function(output, {radius!r}) must give two ends, got {given!r}")
+                problem = f"set_function(output, {radius!r}) must give two ends, got {given!r}"
+                raise InputError(problem, argument="set_function")
             if lower > upper:
                 return Interval(INFINITY, -INFINITY)  # empty, as the other scores write it
             return Interval(clipped(lower, *limits), clipped(upper, *limits))
         if isinstance(given, (tuple, list, np.ndarray)) or not hasattr(given, "__contains__"):
-            raise TypeError(
+            raise InputTypeError(
                 f"set_function(output, {radius!r}) must give a tuple (lower, upper), or a container such as a Python "
-                f"set, got {described(given)}"
+                f"set, got {described(given)}",
+                argument="set_function",
             )
         unlimited("containers", limits)
         return given if isinstance(given, PredictionSet) else UserSet(given)

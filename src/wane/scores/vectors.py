@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array
+from wane.errors import InputError
 from wane.scores.base import EVERYWHERE, Score, all_moderate, each, missing, one_each, present, table, unlimited
 from wane.scores.sets import Ball, distance
 
@@ -27,7 +28,7 @@ class NormBall(Score):
     def __init__(self, norm: float = 2) -> None:
         """Take the norm."""
         if isinstance(norm, bool) or norm not in (1, 2, INFINITY):
-            raise ValueError(f"norm must be 1, 2 or inf, got {described(norm)}")
+            raise InputError(f"must be 1, 2 or inf, got {described(norm)}", about="norm")
         self.norm = norm
 
     def output(self, value: Any) -> np.ndarray:
@@ -53,11 +54,12 @@ class NormBall(Score):
         """Vectors (T, d), 0 where unknown; d is 0 when none is known."""
         values = one_each(values, rounds)
         if getattr(values, "dtype", np.dtype(object)).kind not in "fiub":  # rows may be None
-            here = [t for t, y in enumerate(values) if not absent(y)]
-            rows = [point(f"y[{t}]", values[t]) for t in here]
+            found = each("y", values, lambda name, y: None if absent(y) else point(name, y))
+            here = [t for t, y in enumerate(found) if y is not None]
+            rows = [found[t] for t in here]
             sizes = {len(y) for y in rows} or {0}
             if len(sizes) > 1:
-                raise ValueError(f"y must hold vectors of one length, got lengths {sorted(sizes)}")
+                raise InputError(f"must hold vectors of one length, got lengths {sorted(sizes)}", about="y")
             values = np.full((rounds, sizes.pop()), np.nan)
             values[here] = rows or 0.0
         array = table("y", values, point, entries=0)
@@ -72,7 +74,7 @@ class NormBall(Score):
         if output.ndim == 2 and y.shape[1] == 0:  # no label is known
             return np.zeros(len(output))
         if output.shape != y.shape:
-            raise ValueError(f"y must have the shape of its output, {output.shape}, got {y.shape}")
+            raise InputError(f"must have the shape of its output, {output.shape}, got {y.shape}", about="y")
         return distance(output, y, self.norm)
 
     def floor(self, output: Any, u: Any = None) -> Any:
@@ -95,11 +97,10 @@ def point(name: str, value: Any) -> np.ndarray:
     """A vector of numbers up to 1e150, under the name that an error gives it."""
     array = real_array(name, value)
     if array.ndim != 1 or not array.size:
-        raise ValueError(f"{name} must be a vector, got shape {array.shape}")
+        raise InputError(f"must be a vector, got shape {array.shape}", about=name)
     if not all_moderate(array):
-        raise ValueError(
-            f"{name} must be finite, with entries up to {EXTREME:g}, got {array}: clean it or measure in a larger unit"
-        )
+        problem = f"must be finite, with entries up to {EXTREME:g}, got {array}"
+        raise InputError(problem, about=name, cure="clean it or measure in a larger unit")
     return array
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
+from wane.errors import InputError, InputTypeError, WaneError
 
 FORMAT = 1  # of state_dict; raised when a reader of the older format would go wrong
 COUNTABLE = 2**62  # what a count may reach
@@ -43,11 +44,10 @@ def header(cls: type) -> dict[str, Any]:
 def refuse_other(cls: type, state: Any) -> None:
     """An error unless this is a state of that class, in the format that this version reads."""
     if not isinstance(state, dict) or "format" not in state or state.get("class") != name_of(cls):
-        raise ValueError(f"state must be what state_dict() of {cls.__name__} gave, got {described(state)}")
+        raise InputError(f"must be what state_dict() of {cls.__name__} gave, got {described(state)}", about="state")
     if state["format"] != FORMAT:
-        raise ValueError(
-            f"state has format {state['format']!r}, this version of wane reads format {FORMAT}: upgrade wane"
-        )
+        problem = f"has format {state['format']!r}, this version of wane reads format {FORMAT}"
+        raise InputError(problem, about="state", cure="upgrade wane")
 
 
 def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
@@ -57,12 +57,11 @@ def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
     """
     refuse_other(cls, state)
     if not {"parameters", "memory"} <= state.keys():
-        raise ValueError(f"state must be what state_dict() gave, got {described(state)}")
+        raise InputError(f"must be what state_dict() gave, got {described(state)}", about="state")
     given = state["parameters"].keys() if isinstance(state["parameters"], dict) else None
     if given is None or not set(cls.parameters) - set(cls.added) <= given <= set(cls.parameters):
-        raise ValueError(
-            f"the parameters of {name_of(cls)} must be {list(cls.parameters)}, got {state['parameters']!r}"
-        )
+        problem = f"the parameters of {name_of(cls)} must be {list(cls.parameters)}, got {state['parameters']!r}"
+        raise InputError(problem, argument="state")
     arguments = {k: objects.pop(k) if k in objects else decode(v, k, objects) for k, v in state["parameters"].items()}
     return remade(cls, arguments, state["memory"])
 
@@ -72,9 +71,8 @@ def remade(cls: type, arguments: dict[str, Any], memory: dict[str, Any]) -> Any:
     learner = cls(**arguments)
     restore(learner, memory)
     if not learner.sound():
-        raise ValueError(
-            f"the memory is not one that {name_of(cls)} could have, it must be corrupted: {described(memory)}"
-        )
+        problem = f"the memory is not one that {name_of(cls)} could have, it must be corrupted: {described(memory)}"
+        raise InputError(problem, argument="state")
     return learner
 
 
@@ -86,9 +84,8 @@ def memory(learner: Any) -> dict[str, Any]:
 def restore(learner: Any, memory: Any) -> None:
     """Put the memory back; errors leave a learner that must not be used, so callers drop it."""
     if not isinstance(memory, dict) or memory.keys() != set(learner.memory):
-        raise ValueError(
-            f"the memory of {type(learner).__name__} must hold {list(learner.memory)}, got {described(memory)}"
-        )
+        problem = f"the memory of {type(learner).__name__} must hold {list(learner.memory)}, got {described(memory)}"
+        raise InputError(problem, argument="state")
     for k, value in memory.items():
         unpack(learner, k, value)
 
@@ -110,18 +107,16 @@ def unpack(learner: Any, name: str, value: Any) -> None:
     if hasattr(current, "memory"):
         restore(current, value)
         return
-    wanted = np.shape(pack(current))
+    wanted, where = np.shape(pack(current)), f"{name} in the memory of {type(learner).__name__}"
     if not numeric(value) or np.shape(value) != wanted:
-        raise ValueError(
-            f"{name} in the memory of {type(learner).__name__} must be finite, of shape {wanted}, got {value}"
-        )
+        raise InputError(f"{where} must be finite, of shape {wanted}, got {value}", argument="state")
     if hasattr(current, "set_plain"):
         if not current.set_plain(value):
-            raise ValueError(f"{name} in the memory of {type(learner).__name__} cannot be {value}")
+            raise InputError(f"{where} cannot be {value}", argument="state")
     elif isinstance(current, (bool, int, float)):
         whole = type(current)(value)
         if whole != value or (abs(whole) > COUNTABLE and not isinstance(current, float)):
-            raise ValueError(f"{name} in the memory of {type(learner).__name__} must be a whole number, got {value}")
+            raise InputError(f"{where} must be a whole number, got {value}", argument="state")
         setattr(learner, name, whole)
     else:
         array = np.array(value, dtype=float)
@@ -171,13 +166,20 @@ def give_up(thing: Any, taken: list[Any], error: BaseException, t: int) -> None:
 
 
 def name_round(error: BaseException, t: int) -> None:
-    """Say in an error's message in which round it happened."""
-    if not error.args:
+    """Say in which round an error happened: in ``row`` if it is one of this package, else in its message."""
+    if isinstance(error, WaneError):
+        error.problem, error.about, error.row, error.unit = sentence(error), None, t, "in round"
+    elif not error.args:
         error.args = (f"in round {t}",)
     elif isinstance(error.args[0], str) or len(error.args) == 1:
         error.args = (f"in round {t}: {error.args[0]}", *error.args[1:])
     elif hasattr(error, "add_note"):
         error.add_note(f"in round {t}")
+
+
+def sentence(error: BaseException) -> str:
+    """The message of an error without the cure."""
+    return str(WaneError(error.problem, about=error.about, row=error.row) if isinstance(error, WaneError) else error)
 
 
 def parts_of(learner: Any) -> list[Any]:
@@ -219,11 +221,11 @@ def decode(value: Any, name: str, objects: dict[str, Any]) -> Any:
         return rebuild(class_of(value["state"], Stateful), value["state"], objects)
     for kind in VALUES.keys() & value.keys():
         if value[kind] not in VALUES[kind]:
-            raise ValueError(f"unknown {kind} {value[kind]!r}: known are {', '.join(sorted(VALUES[kind]))}")
+            problem = f"unknown {kind} {value[kind]!r}: known are {', '.join(sorted(VALUES[kind]))}"
+            raise InputError(problem, argument=name)
         return VALUES[kind][value[kind]](**{k: decode(v, k, objects) for k, v in value["parameters"].items()})
-    raise TypeError(
-        f"{name} was {value.get('object')!r}, which plain data cannot hold: give it again, load(state, {name}=...)"
-    )
+    problem = f"was {value.get('object')!r}, which plain data cannot hold"
+    raise InputTypeError(problem, about=name, cure=f"give it again, load(state, {name}=...)")
 
 
 def load(root: type, state: Any, objects: dict[str, Any]) -> Any:
@@ -231,7 +233,8 @@ def load(root: type, state: Any, objects: dict[str, Any]) -> Any:
     objects = dict(objects)
     made = rebuild(class_of(state, root), state, objects)
     if objects:
-        raise TypeError(f"{type(made).__name__} has no parameter {', '.join(sorted(objects))} to be given again")
+        problem = f"{type(made).__name__} has no parameter {', '.join(sorted(objects))} to be given again"
+        raise InputTypeError(problem, argument=min(objects))
     return made
 
 
@@ -241,9 +244,10 @@ def class_of(state: Any, root: type) -> type:
     for cls in subclasses(root):
         if name_of(cls) == name:
             return cls
-    raise ValueError(
-        f"no {root.__name__.lower()} is called {name!r}: state must be what state_dict() gave, and the module that "
-        "defines a class of your own must be imported first"
+    raise InputError(
+        f"no {root.__name__.lower()} is called {name!r}: state must be what state_dict() gave",
+        argument="state",
+        cure="import the module of a class of your own first",
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
+from wane.errors import InputError, InputTypeError
 
 NONFINITE = "$float"  # JSON has no infinity: {"$float": "inf"}
 
@@ -41,7 +42,7 @@ def marked(data: Any) -> Any:
         return [marked(v) for v in data]
     if isinstance(data, dict):
         if NONFINITE in data:
-            raise ValueError(f"a state cannot hold the key {NONFINITE!r}, which the file uses itself")
+            raise InputError(f"a state cannot hold the key {NONFINITE!r}, which the file uses itself", argument="state")
         return {k: marked(v) for k, v in data.items()}
     return data
 
@@ -69,7 +70,7 @@ def encode_key(key: Any) -> Any:
     """
     key = own_kind(key)
     if isinstance(key, (float, datetime.datetime)) and key != key:
-        raise ValueError(f"an id must equal itself, got {described(key)}")
+        raise InputError(f"an id must equal itself, got {described(key)}", argument="id")
     if isinstance(key, (bool, int, float, str)):
         return key
     if isinstance(key, tuple):
@@ -80,9 +81,10 @@ def encode_key(key: Any) -> Any:
         return {"date": key.isoformat()}
     if isinstance(key, uuid.UUID):
         return {"uuid": str(key)}
-    raise TypeError(
+    raise InputTypeError(
         "an id can be saved if it is a str, int, float, bool, date, datetime, UUID or a tuple of these, "
-        f"got {described(key)}"
+        f"got {described(key)}",
+        argument="id",
     )
 
 
@@ -110,7 +112,7 @@ def own_kind(key: Any) -> Any:
 def encode_time(time: datetime.datetime) -> dict[str, Any]:
     """A datetime as plain data; one that pandas made too."""
     if getattr(time, "nanosecond", 0):
-        raise ValueError(f"times are saved to the microsecond, got {described(time)}: round it")
+        raise InputError(f"times are saved to the microsecond, got {described(time)}", argument="id", cure="round it")
     if hasattr(time, "to_pydatetime"):
         time = time.to_pydatetime()
     zone = time.tzinfo
@@ -139,7 +141,7 @@ def decode_key(data: Any) -> Any:
             return datetime.date.fromisoformat(text)
         case {"uuid": str(text)}:
             return uuid.UUID(text)
-    raise ValueError(f"an id must be what encode_key gave, got {described(data)}")
+    raise InputError(f"an id must be what encode_key gave, got {described(data)}", argument="id")
 
 
 def encode_value(value: Any) -> Any:
@@ -161,12 +163,12 @@ def encode_value(value: Any) -> Any:
     if hasattr(value, "__array__") and not isinstance(value, np.generic):
         array = np.asarray(value)
         if np.ma.isMaskedArray(value) or array.dtype.kind not in "biufU" or array.dtype.char == "g":
-            raise TypeError(f"an array can be saved if it holds numbers or text, got {described(value)}")
+            raise InputTypeError(f"an array can be saved if it holds numbers or text, got {described(value)}")
         return {"array": array.tolist(), "dtype": array.dtype.str}
     try:
         return encode_key(value)
     except TypeError:
-        raise TypeError(
+        raise InputTypeError(
             "an argument can be saved if it is None, a number, text, a date, datetime or UUID, an array, or a list, "
             f"tuple or dict of these, got {described(value)}"
         ) from None

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, TypeVar
 
 from wane.checks import described
-from wane.errors import SavedFileError
+from wane.errors import Cure, InputError, InputTypeError, SavedFileError
 from wane.state import data as plain_data
 from wane.state.encoding import dumps, loads
 from wane.state.stateful import Stateful
@@ -62,7 +62,8 @@ def save(path: Path, obj: Any, *, sync: bool = True) -> None:
     True
     """
     if not isinstance(obj, Stateful) and type(obj) not in SAVED.values():
-        raise TypeError(f"a learner, a tracker or what is built on them can be saved, got {described(obj)}")
+        problem = f"a learner, a tracker or what is built on them can be saved, got {described(obj)}"
+        raise InputTypeError(problem, argument="obj")
     replace_file(path, written(obj.state_dict()), sync)
 
 
@@ -79,7 +80,8 @@ def load(path: Path, /, **objects: Any) -> Any:
     try:
         return rebuilt(state, objects)
     except Exception as error:
-        raise SavedFileError(f"{os.fspath(path)!r} is intact, but its state was refused: {error}") from error
+        problem = f"is intact, but its state was refused: {plain_data.sentence(error)}"
+        raise refused(path, problem, getattr(error, "parts", ())) from error
 
 
 def rebuilt(state: Any, objects: dict[str, Any]) -> Any:
@@ -105,32 +107,37 @@ def written(state: dict[str, Any]) -> bytes:
     return json.dumps(header).encode() + b"\n" + body
 
 
+def refused(path: Path, problem: str, cure: Cure | None = None) -> SavedFileError:
+    """The error of a file that cannot be read."""
+    return SavedFileError(f"{os.fspath(path)!r} {problem}", argument="path", cure=cure)
+
+
 def payload(raw: bytes, path: str) -> Any:
     """The state in the bytes of a file, once everything that the header says is true."""
     if not raw.startswith(MAGIC) and not MAGIC.startswith(raw):
-        raise SavedFileError(f"{path!r} was not written by wane.save: it begins with {described(raw[:20])}")
+        raise refused(path, f"was not written by wane.save: it begins with {described(raw[:20])}")
     line, newline, body = raw.partition(b"\n")
     if not newline and len(line) <= LONGEST_HEADER:
-        raise SavedFileError(f"{path!r} is truncated: it ends within the header, after {len(raw)} bytes")
+        raise refused(path, f"is truncated: it ends within the header, after {len(raw)} bytes")
     try:
         header = json.loads(line[:LONGEST_HEADER])
         form, size, digest, name = (header[k] for k in ("format", "bytes", "sha256", "class"))
     except (ValueError, KeyError, RecursionError):
-        raise SavedFileError(f"{path!r} is corrupted: its header cannot be read, {described(line)}") from None
+        raise refused(path, f"is corrupted: its header cannot be read, {described(line)}") from None
     if form != FORMAT:
         if isinstance(form, int) and form > FORMAT:
-            raise SavedFileError(f"{path!r} has format {form}, this version of wane reads {FORMAT}: upgrade wane")
-        raise SavedFileError(f"{path!r} is corrupted: there is no format {described(form)}")
+            raise refused(path, f"has format {form}, this version of wane reads {FORMAT}", "upgrade wane")
+        raise refused(path, f"is corrupted: there is no format {described(form)}")
     if isinstance(size, int) and len(body) < size:
-        raise SavedFileError(f"{path!r} is truncated: {len(body)} of {size} bytes of its state are there")
+        raise refused(path, f"is truncated: {len(body)} of {size} bytes of its state are there")
     if len(body) != size or hashlib.sha256(body).hexdigest() != digest:
-        raise SavedFileError(f"{path!r} is corrupted: its state is not what was written, restore it from a copy")
+        raise refused(path, "is corrupted: its state is not what was written", "restore it from a copy")
     try:
         state = loads(body)
     except (ValueError, RecursionError) as error:
-        raise SavedFileError(f"{path!r} is corrupted: its state is not JSON, {error}") from error
+        raise refused(path, f"is corrupted: its state is not JSON, {error}") from error
     if not isinstance(state, dict) or state.get("class") != name:
-        raise SavedFileError(f"{path!r} is corrupted: the header says {name!r}, the state is {described(state)}")
+        raise refused(path, f"is corrupted: the header says {name!r}, the state is {described(state)}")
     return state
 
 
@@ -154,7 +161,7 @@ def replacing(path: Path, sync: bool) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         old = None
     if old is not None and not stat.S_ISREG(old):
-        raise ValueError(f"{target!r} is not a regular file: give the path of a file")
+        raise InputError(f"{target!r} is not a regular file", argument="path", cure="give the path of a file")
     mode = 0o666 if old is None else stat.S_IMODE(old)  # what is open() to all is limited by the umask
     binary = getattr(os, "O_BINARY", 0)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, mode)

@@ -10,7 +10,6 @@ its arguments, its keywords and the id that ``predict`` gave. The snapshot says 
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import sys
@@ -21,9 +20,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from wane.errors import AlarmError, SavedFileError
+from wane.errors import (
+    AlarmError,
+    FileError,
+    InputError,
+    InputTypeError,
+    JournalError,
+    MissingFileError,
+    SavedFileError,
+)
+from wane.state.data import sentence
 from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
-from wane.state.files import Path, known, leftovers, load, rebuilt, replace_file, save
+from wane.state.files import Path, known, leftovers, load, rebuilt, refused, replace_file, save
 
 if sys.platform == "win32":
     import msvcrt
@@ -58,7 +66,7 @@ class Snapshot:
     def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> Snapshot:
         """The snapshot again; ``objects`` are the arguments of its object that plain data cannot hold."""
         if state["format"] != 1:
-            raise ValueError(f"the snapshot has format {state['format']!r}, this version reads 1: upgrade wane")
+            raise InputError(f"the snapshot has format {state['format']!r}, this version reads 1", cure="upgrade wane")
         return cls(int(state["sequence"]), rebuilt(state["object"], objects))
 
 
@@ -105,7 +113,8 @@ class Journal:
     ) -> None:
         """Open the journal, or make one."""
         if isinstance(compact_every, bool) or not isinstance(compact_every, int) or compact_every < 1:
-            raise ValueError(f"compact_every must be a whole number of records, at least 1, got {compact_every!r}")
+            problem = f"must be a whole number of records, at least 1, got {compact_every!r}"
+            raise InputError(problem, about="compact_every")
         self.path = os.path.realpath(path)
         self.log = self.path + ".log"
         self.sync = sync
@@ -178,14 +187,13 @@ class Journal:
         self.close()
 
     def _check(self) -> None:
+        journal = f"the journal {self.path!r}"
         if self._file.closed:
-            raise RuntimeError(f"the journal {self.path!r} is closed: open it again")
+            raise JournalError(f"{journal} is closed", cure="open it again")
         if self._behind:
-            raise RuntimeError(f"the journal {self.path!r} lacks the last call since an error: close it, open it again")
+            raise JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
         if os.getpid() != self._process:
-            raise RuntimeError(
-                f"the journal {self.path!r} was opened before a fork: open it in the process that uses it"
-            )
+            raise JournalError(f"{journal} was opened before a fork", cure="open it in the process that uses it")
 
     def _call(self, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         with self._mutex:
@@ -204,12 +212,9 @@ class Journal:
             try:
                 self._append([*call, ids_of(result) if name == "predict" else None])
             except OSError as error:
-                raise OSError(
-                    error.errno,
-                    f"{name} was done but not logged ({error.strerror}): the journal takes no more calls until it is "
-                    "closed and opened again, which may undo this one",
-                    self.log,
-                ) from error
+                problem = f"{name} was done but not logged in {self.log!r} ({error.strerror})"
+                cure = "close the journal and open it again, which may undo this call"
+                raise FileError(problem, cure=cure) from error
             self._behind = False
             if self._records >= self.compact_every:
                 self._compact_if_possible()
@@ -235,16 +240,17 @@ class Journal:
 
     def _begin(self, start: Callable[[], Any] | None) -> None:
         if os.path.exists(self.log) and os.path.getsize(self.log):
-            raise SavedFileError(f"{self.log!r} holds calls, but its snapshot {self.path!r} is missing: restore it")
+            raise refused(self.log, f"holds calls, but its snapshot {self.path!r} is missing", "restore it")
         if start is None:
-            raise FileNotFoundError(
-                errno.ENOENT, "there is no journal yet, and no start= to make its object", self.path
-            )
+            problem = f"there is no journal {self.path!r} yet, and no start= to make its object"
+            raise MissingFileError(problem, argument="start", cure="give start=lambda: ...")
         if not callable(start):
-            raise TypeError(f"start must be a function that makes the object, as start=lambda: ..., got {start!r}")
+            problem = f"must be a function that makes the object, as start=lambda: ..., got {start!r}"
+            raise InputTypeError(problem, about="start")
         self.object = start()
         if self.object.on_alarm is not None and "on_alarm" not in self._objects:
-            raise ValueError("on_alarm cannot be recovered from a file: give it in objects={'on_alarm': ...} as well")
+            cure = "give it in objects={'on_alarm': ...} as well"
+            raise InputError("cannot be recovered from a file", about="on_alarm", cure=cure)
         snapshot = Snapshot(0, self.object)
         rebuilt(loads(dumps(snapshot.state_dict())), self._objects)  # what could not be recovered is an error today
         replace_file(self.log, b"", sync=True)  # first: a snapshot without a log is then always a log that was lost
@@ -253,22 +259,16 @@ class Journal:
     def _recover(self) -> None:
         snapshot = load(self.path, **self._objects)
         if not isinstance(snapshot, Snapshot):
-            raise SavedFileError(
-                f"{self.path!r} holds a {type(snapshot).__name__}, not a journal: give another path, and "
-                "start=lambda: wane.load(...) to go on from this file"
-            )
+            cure = "give another path, and start=lambda: wane.load(...) to go on from this file"
+            raise refused(self.path, f"holds a {type(snapshot).__name__}, not a journal", cure)
         if not os.path.exists(self.log):
-            raise SavedFileError(
-                f"{self.log!r} is missing: restore it, or make it an empty file to go without its calls"
-            )
+            raise refused(self.log, "is missing", "restore it, or make it an empty file to go without its calls")
         with open(self.log, "rb") as file:
             raw = file.read()
         records, end = records_of(raw, self.log)
         if records and records[0][0] > snapshot.sequence + 1:
-            raise SavedFileError(
-                f"{self.log!r} begins with call {records[0][0]}, its snapshot ends with {snapshot.sequence}: the calls "
-                "between are lost, restore the files from one copy"
-            )
+            problem = f"begins with call {records[0][0]}, its snapshot ends with {snapshot.sequence}"
+            raise refused(self.log, f"{problem}: the calls between are lost", "restore the files from one copy")
         later = [r for r in records if r[0] > snapshot.sequence]
         self.object = snapshot.object
         on_alarm, self.object.on_alarm = self.object.on_alarm, None  # these alarms have been given
@@ -304,9 +304,8 @@ def locked(path: str) -> BinaryIO:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise RuntimeError(
-            f"{path!r} is locked ({error.strerror}): the journal is open already, close it there first"
-        ) from error
+        problem = f"{path!r} is locked ({error.strerror}): the journal is open already"
+        raise JournalError(problem, argument="path", cure="close it there first") from error
     return file
 
 
@@ -338,15 +337,13 @@ def records_of(raw: bytes, path: str) -> tuple[list[tuple[int, list[Any]]], int]
     while (body := body_at(raw, position)) is not None:
         number, _, text = body.partition(b" ")
         if records and int(number) != records[-1][0] + 1:
-            raise SavedFileError(f"{path!r} is corrupted: call {int(number)} follows call {records[-1][0]}")
+            raise refused(path, f"is corrupted: call {int(number)} follows call {records[-1][0]}")
         records.append((int(number), loads(text)))
         position = raw.index(b"\n", position) + 1
     for head in ANYWHERE.finditer(raw, position + 1):
         if body_at(raw, head.start()) is not None:
-            raise SavedFileError(
-                f"{path!r} is corrupted: the record at byte {position} is damaged, and whole ones follow; nothing was "
-                "changed, restore it from a copy"
-            )
+            problem = f"the record at byte {position} is damaged, and whole ones follow; nothing was changed"
+            raise refused(path, f"is corrupted: {problem}", "restore it from a copy")
     return records, position
 
 
@@ -355,12 +352,11 @@ def replay(thing: Any, number: int, record: list[Any], path: str) -> None:
     try:
         result = done(thing, record)
     except Exception as error:
-        raise SavedFileError(f"call {number} of {path!r} could not be done again: {error}") from error
+        problem = f"call {number} of {path!r} could not be done again: {sentence(error)}"
+        raise SavedFileError(problem, argument="path", cure=getattr(error, "parts", ())) from error
     if record[0] == "predict" and ids_of(result) != record[3]:
-        raise SavedFileError(
-            f"call {number} of {path!r} gave id {record[3]!r} and now gives {ids_of(result)!r}: this log belongs to "
-            "another snapshot"
-        )
+        problem = f"call {number} of {path!r} gave id {record[3]!r} and now gives {ids_of(result)!r}"
+        raise SavedFileError(f"{problem}: this log belongs to another snapshot", argument="path")
 
 
 def ids_of(result: Any) -> Any:
@@ -374,5 +370,5 @@ def done(thing: Any, call: list[Any]) -> Any:
     """The result of a call that is given as plain data."""
     name, arguments, keywords = call[:3]
     if name not in CALLS:
-        raise ValueError(f"no call is named {name!r}: upgrade wane")
+        raise InputError(f"no call is named {name!r}", cure="upgrade wane")
     return getattr(thing, name)(*map(decode_value, arguments), **{k: decode_value(v) for k, v in keywords.items()})

@@ -5,7 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
+
+from wane.errors import InputError
 from wane.state import data as plain_data
+from wane.state.cells import Cells
 
 
 class Stateful:
@@ -15,22 +19,40 @@ class Stateful:
     added = ()  # type: tuple[str, ...]  # those that older files may lack
     memory = ()  # type: tuple[str, ...]  # numbers, arrays, and objects that are Stateful themselves
 
+    # True says that an update cannot fail, once its input was checked and ``_ready``, if there is one, has passed it.
+    # Whoever calls one that may fail (the default) keeps the state first, and puts it back after an error.
+    atomic = False  # type: Any
+
     def sound(self) -> bool:
         """Whether the memory is one that the rounds could have left; a state that fails this is refused."""
         return True
 
     def flat(self) -> int:
-        """How many floats hold all that tells it from another of its kind; 0 if no fixed number does.
+        """How many floats hold all that tells it from another of the same arguments; 0 if no fixed number does."""
+        cells = Cells()
+        self._fields(cells)
+        return cells.at if cells.fixed else 0
 
-        Then ``_write`` puts them into a row of an array, ``_read`` takes them back: many states, one object.
-        """
-        return 0
+    def as_row(self) -> np.ndarray:
+        """The state as that many floats."""
+        cells = Cells()
+        rows = np.zeros((1, self.flat()))
+        cells._write(rows.data, 0)  # type: ignore[attr-defined]
+        self._fields(cells)
+        return rows[0]
 
-    def _write(self, rows, i, at):
-        return at
+    def set_row(self, row: np.ndarray) -> None:
+        """Take the state of another that was made with the same arguments."""
+        cells = Cells()
+        rows = np.array(row, dtype=float, ndmin=2)
+        if rows.shape != (1, self.flat()):
+            raise InputError(f"must be {self.flat()} numbers, got shape {np.shape(row)}", about="row")
+        cells._read(rows.data, 0)  # type: ignore[attr-defined]
+        self._fields(cells)
 
-    def _read(self, rows, i, at):
-        return at
+    def _fields(self, cells):
+        """Show each field of the state to ``cells``, always in the same order; a class that does not is not flat."""
+        cells.vary()
 
     def reset(self) -> None:
         """Forget everything: it is as it was made."""

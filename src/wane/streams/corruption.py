@@ -17,16 +17,15 @@ from wane.checks import described, real_array, whole
 from wane.errors import InputError
 from wane.streams.pixels import (
     SMALLEST,
+    Generators,
     Rngs,
     blocks,
     checked_numbers,
     draws,
-    generator,
     moved,
-    path,
     side,
     smooth,
-    trace,
+    streaked,
 )
 
 SEVERITIES = 5  # levels beside 0, the clean image
@@ -66,9 +65,7 @@ def defocus_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
 
 def motion_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     """The mean along a path of this length, in a direction of its own for each image."""
-    length = strength * side(x)
-    kernels = (trace(path(length, np.pi * rng.random())) for rng in rngs)
-    return np.stack([ndimage.correlate(i, k, mode="nearest") for i, k in zip(x, kernels, strict=False)])
+    return streaked(x, strength * side(x), (np.pi * rng.random() for rng in rngs))
 
 
 def contrast(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
@@ -163,21 +160,27 @@ def corrupt(images: Any, kind: str, severity: int, seed: int = 0, numbers: Any =
     ((1, 8, 8), True)
     """
     x = _images(images)
-    apply, strength = chosen(KINDS, kind, severity)
-    seed, given = whole("seed", seed, 0, 2**64), checked_numbers(numbers, len(x))
-    if strength is None or not len(x):
-        return x.copy()
-    return np.clip(apply(x, strength, (generator(seed, i) for i in given)), 0.0, 1.0)
+    change = chosen(KINDS, kind, severity, seed, numbers, len(x))
+    return change(x, slice(None)) if change and len(x) else x.copy()
 
 
-def chosen(table: Mapping[str, Kind], kind: str, severity: int) -> tuple[Apply, float | None]:
-    """What a kind out of a table does, and how strongly; the strength at severity 0 is None."""
+def chosen(
+    table: Mapping[str, Kind], kind: str, severity: int, seed: int, numbers: Any, n: int
+) -> Callable[[np.ndarray, slice], np.ndarray] | None:
+    """What a kind out of a table does to n images: a function of some of them and of their places; None at severity 0.
+
+    It takes and returns light from 0 to 1, which it clips.
+    """
     if not isinstance(kind, str) or kind not in table:
-        known = f"known are {', '.join(table)}"
-        raise InputError(f"no corruption is called {described(kind)}", argument="kind", cure=known)
+        raise InputError(
+            f"no corruption is called {described(kind)}", argument="kind", cure=f"known are {', '.join(table)}"
+        )
     severity = whole("severity", severity, 0, SEVERITIES + 1)
-    apply, strengths = table[kind]
-    return apply, strengths[severity - 1] if severity else None
+    seed, given = whole("seed", seed, 0, 2**64), checked_numbers(numbers, n)
+    if not severity:
+        return None
+    apply, strength = table[kind].apply, table[kind].strengths[severity - 1]
+    return lambda light, here: np.clip(apply(light, strength, Generators(seed, given[here])), 0.0, 1.0)
 
 
 def _images(images: Any) -> np.ndarray:

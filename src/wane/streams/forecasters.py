@@ -109,8 +109,8 @@ def values(name: str, given: Any) -> np.ndarray:
         raise InputError(f"must have shape (rounds,), got {array.shape}", about=name)
     if (bad := ~np.isnan(array) & ~(np.abs(array) <= LARGEST)).any():
         t = int(np.argmax(bad))
-        problem = f"must lie within +-{LARGEST:g}, got {array[t]}"
-        raise InputError(problem, about=name, row=t, cure="rescale, or NaN if it is missing")
+        cure = "rescale, or NaN if it is missing"
+        raise InputError(f"must lie within +-{LARGEST:g}, got {array[t]}", about=name, row=t, cure=cure)
     return array
 
 

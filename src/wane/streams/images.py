@@ -25,6 +25,9 @@ from wane.streams.types import LabelStream, freeze
 
 TRAIN, CALIBRATION = 900, 300  # images; the other 597 are the test part
 WHITE = 16.0  # the largest pixel of the data
+# What is learned is rounded to these steps: far more than the solvers' errors, which differ between processors, and too
+# little to matter. So the model of a seed is the same on every machine.
+WEIGHT_STEP, TEMPERATURE_STEP = 2.0**-12, 2.0**-16
 BINS = 10  # of confidence, for the expected calibration error
 
 
@@ -61,8 +64,16 @@ class Model:
         return log_softmax(self.logits(images) / (self.temperature if temperature is None else temperature), axis=1)
 
     def logits(self, images: np.ndarray) -> np.ndarray:
-        """Of each class, before the temperature."""
-        return images.reshape(len(images), self.weights.shape[1]) @ self.weights.T + self.bias
+        """Of each class, before the temperature.
+
+        The pixels are added one after the other. A product of matrices would add them in an order that depends on the
+        processor and on the place of an image among the others, and the same image would have several answers.
+        """
+        total = np.tile(self.bias, (len(images), 1))
+        pixels = images.reshape(len(images), self.weights.shape[1])
+        for pixel, weight in zip(pixels.T, self.weights.T, strict=True):
+            total += pixel[:, None] * weight
+        return total
 
 
 class Calibration(NamedTuple):
@@ -143,7 +154,8 @@ def _trained(seed: int) -> Model:
     train, held, test = _parts(seed)
     weights, bias = _fitted(train)
     cold = Model(weights, bias, 1.0, train, held, test)
-    return dataclasses.replace(cold, temperature=temperature(cold.logits(held.images), held.labels))
+    warmth = _rounded(temperature(cold.logits(held.images), held.labels), TEMPERATURE_STEP)
+    return dataclasses.replace(cold, temperature=float(warmth))
 
 
 def _parts(seed: int) -> list[Part]:
@@ -154,12 +166,16 @@ def _parts(seed: int) -> list[Part]:
 
 
 def _fitted(train: Part) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and bias, of a convex problem: unique, and here up to a small tolerance of the solver."""
+    """Weights and bias, of a convex problem: unique up to a number that is added to every bias; their mean is 0."""
     tools = _scikit_learn()
-    found = tools.LogisticRegression(tol=1e-6, max_iter=10_000)
+    found = tools.LogisticRegression(solver="newton-cg", tol=1e-12, max_iter=10_000)
     with tools.threadpool_limits(1):  # so small a problem is solved faster by one thread than by several
         found.fit(train.images.reshape(len(train.images), -1), train.labels)
-    return found.coef_, found.intercept_
+    return _rounded(found.coef_, WEIGHT_STEP), _rounded(found.intercept_ - found.intercept_.mean(), WEIGHT_STEP)
+
+
+def _rounded(x: Any, step: float) -> Any:
+    return step * np.rint(x / step)
 
 
 def _scikit_learn() -> Any:

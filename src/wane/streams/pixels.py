@@ -7,7 +7,7 @@ of the image alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,18 @@ def checked_numbers(numbers: Any, n: int) -> np.ndarray:
     return given
 
 
-def generator(seed: int, number: Any) -> np.random.Generator:
-    """The generator of one image."""
-    return np.random.Generator(np.random.Philox(key=np.array([seed, number], dtype=np.uint64)))
+class Generators:
+    """One generator an image; fresh ones, which draw the same again, each time they are asked for."""
+
+    def __init__(self, seed: int, numbers: np.ndarray) -> None:
+        """Of a seed and the numbers of the images."""
+        self.seed = seed
+        self.numbers = numbers
+
+    def __iter__(self) -> Iterator[np.random.Generator]:
+        """The generators, in the order of the images."""
+        keys = (np.array([self.seed, number], dtype=np.uint64) for number in self.numbers)
+        return (np.random.Generator(np.random.Philox(key=key)) for key in keys)
 
 
 def draws(rngs: Rngs, draw: Callable[[np.random.Generator], np.ndarray]) -> np.ndarray:
@@ -49,9 +58,18 @@ def side(x: np.ndarray) -> int:
 
 def smooth(x: np.ndarray, rngs: Rngs, fields: int) -> np.ndarray:
     """Smooth noise, (n, fields, h, w)."""
-    noise = draws(rngs, lambda rng: rng.standard_normal((fields, *x.shape[1:])))
-    reach = SMOOTH * side(x)
-    return ndimage.gaussian_filter(noise, (0.0, 0.0, reach, reach), mode="nearest")
+    return blurred(draws(rngs, lambda rng: rng.standard_normal((fields, *x.shape[1:]))), SMOOTH)
+
+
+def blurred(x: np.ndarray, reach: float) -> np.ndarray:
+    """Images (..., h, w) under a bell that reaches this far."""
+    sigma = reach * min(x.shape[-2:])
+    return ndimage.gaussian_filter(x, (*[0.0] * (x.ndim - 2), sigma, sigma), mode="nearest")
+
+
+def streaked(x: np.ndarray, length: float, angles: Iterable[float], mode: str = "nearest") -> np.ndarray:
+    """The mean along a line of this length, in pixels, at an angle of its own for each image."""
+    return np.stack([ndimage.correlate(i, trace(path(length, a)), mode=mode) for i, a in zip(x, angles, strict=True)])
 
 
 def moved(x: np.ndarray, down: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -129,19 +129,19 @@ class LabelStream:
         """Check, scale and freeze."""
         p = np.array(self.probabilities, dtype=float)
         if p.ndim != 2 or p.shape[1] < 2:
+            cure = "stack 1 - p and p" if p.ndim == 1 or p.shape[-1] == 1 else None
             problem = f"{self.name}: probabilities must be (rounds, at least 2 classes), got {p.shape}"
-            stack = "stack 1 - p and p" if p.ndim == 1 or p.shape[-1] == 1 else None
-            raise InputError(problem, argument="probabilities", cure=stack)
+            raise InputError(problem, argument="probabilities", cure=cure)
         if (bad := ~(np.isfinite(p) & (p >= 0.0))).any():
             t, k = (int(i) for i in np.argwhere(bad)[0])
             cure = "of logits take the softmax" if np.isfinite(p[t, k]) else "leave such rounds out"
-            problem = f"{self.name}: the probability of class {k} is {p[t, k]}"
-            raise InputError(problem, argument="probabilities", row=t, cure=cure, unit="round")
+            problem = f"{self.name}: the probability of class {k} in round {t} is {p[t, k]}"
+            raise InputError(problem, argument="probabilities", cure=cure)
         sums = p.sum(axis=1, keepdims=True)
         if (off := np.abs(sums - 1.0) > SLACK).any():
             t = int(np.argmax(off))
-            problem = f"{self.name}: probabilities add up to {sums[t, 0]:.4g}, wanted 1"
-            raise InputError(problem, argument="probabilities", row=t, unit="round")
+            problem = f"{self.name}: probabilities of round {t} add up to {sums[t, 0]:.4g}, wanted 1"
+            raise InputError(problem, argument="probabilities")
         freeze(self, probabilities=p / sums, labels=self._indices("labels", self.labels, 0, p.shape[1]))
         rounds = len(p)
         severity = np.zeros(rounds, dtype=np.int64) if self.severity is None else self.severity

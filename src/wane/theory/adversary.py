@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError
 from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds
 from wane.theory.bounds import lower_bound
 from wane.theory.summaries import statistics
@@ -57,15 +58,17 @@ class RandomSigns:
         u = as_array("comparator", comparator, (0, 1))
         length = math.hypot(*u.ravel().tolist())
         if length == 0:
-            raise ValueError("comparator is zero; wanted a nonzero number or vector: its direction carries the losses")
+            problem = "is zero; wanted a nonzero number or vector: its direction carries the losses"
+            raise InputError(problem, about="comparator")
         v = as_number("variance", variance, strict=True)
         self.rounds = as_rounds("rounds", rounds)
         self.discounts: FloatArray = as_discounts(discounts, self.rounds)
         L = math.sqrt(v / float(statistics(np.zeros(self.rounds), self.discounts).H[-1]))
         if lipschitz is not None and L > as_number("lipschitz", lipschitz) * (1.0 + _ROUNDING):
-            raise ValueError(
-                f"variance {v} over {self.rounds} rounds needs gradients of size {L:g}, above lipschitz = {lipschitz}; "
-                "lower variance to at most lipschitz^2 H_T, or raise lipschitz"
+            raise InputError(
+                f"{v} over {self.rounds} rounds needs gradients of size {L:g}, above lipschitz = {lipschitz}",
+                about="variance",
+                cure="lower variance to at most lipschitz^2 H_T, or raise lipschitz",
             )
         self.signs: FloatArray = _signs(signs, self.rounds, seed)
         self.gradients: FloatArray = np.multiply.outer(L * self.signs, u / length)
@@ -82,5 +85,6 @@ def _signs(signs: ArrayLike | None, rounds: int, seed: int | None) -> FloatArray
         return np.random.default_rng(seed).choice([-1.0, 1.0], size=rounds)
     e = as_array("signs", signs, (1,))
     if len(e) != rounds or (np.abs(e) != 1).any():
-        raise ValueError(f"signs has length {len(e)}, values {np.unique(e).tolist()}; wanted {rounds} entries, -1 or 1")
+        problem = f"has length {len(e)}, values {np.unique(e).tolist()}; wanted {rounds} entries, -1 or 1"
+        raise InputError(problem, about="signs")
     return e

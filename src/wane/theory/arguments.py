@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wane.checks import discount_factors, real_array
+from wane.errors import InputError, InputTypeError
 
 FloatArray = NDArray[np.float64]
 
@@ -18,10 +19,11 @@ def as_array(name: str, values: ArrayLike, dimensions: tuple[int, ...]) -> Float
     a = np.array(real_array(name, values))
     if a.ndim not in dimensions:
         wanted = " or ".join(str(n) for n in dimensions)
-        raise ValueError(f"{name} has shape {a.shape}; wanted {wanted} dimension(s): reshape it")
+        raise InputError(f"has shape {a.shape}; wanted {wanted} dimension(s)", about=name, cure="reshape it")
     if not np.isfinite(a).all():
-        bad = np.flatnonzero(~np.isfinite(a))
-        raise ValueError(f"{name} holds {a.flat[bad[0]]} at flat index {bad[0]}; wanted finite numbers: drop or fix it")
+        bad = tuple(np.argwhere(~np.isfinite(a))[0].tolist())
+        row = bad[0] if bad else None
+        raise InputError(f"holds {a[bad]}; wanted finite numbers", about=name, row=row, cure="drop or fix it")
     return a
 
 
@@ -29,7 +31,8 @@ def as_discounts(discounts: ArrayLike, rounds: int | None) -> FloatArray:
     """Return one nonnegative discount per round; a number is broadcast to `rounds`."""
     d = real_array("discounts", discounts)
     if rounds is None and d.ndim == 0:
-        raise ValueError("discounts is one number and rounds is not given: pass rounds, or one discount per round")
+        cure = "pass rounds, or one discount per round"
+        raise InputError("is one number and rounds is not given", about="discounts", cure=cure)
     return np.array(discount_factors(d, d.size if rounds is None else rounds))
 
 
@@ -37,7 +40,7 @@ def as_number(name: str, value: float, *, minimum: float = 0.0, strict: bool = F
     """Return `value` as a finite float that is at least (strictly: above) `minimum`."""
     x = float(as_array(name, value, (0,)))
     if x < minimum or (strict and x == minimum):
-        raise ValueError(f"{name} is {x}; wanted a number {'>' if strict else '>='} {minimum:g}")
+        raise InputError(f"is {x}; wanted a number {'>' if strict else '>='} {minimum:g}", about=name)
     return x
 
 
@@ -46,9 +49,10 @@ def as_rounds(name: str, value: int, maximum: int | None = None) -> int:
     try:
         n = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is {value!r}; wanted a whole number of rounds: pass an int") from None
+        raise InputTypeError(f"is {value!r}; wanted a whole number of rounds", about=name, cure="pass an int") from None
     if n < 1 or (maximum is not None and n > maximum):
-        raise ValueError(f"{name} is {n}; wanted 1 <= {name}" + (f" <= {maximum}" if maximum is not None else ""))
+        most = "" if maximum is None else f" <= {maximum}"
+        raise InputError(f"is {n}; wanted 1 <= {name}{most}", about=name)
     return n
 
 
@@ -64,7 +68,8 @@ def same_length(**series: FloatArray) -> int:
     """Return the common length of the named series."""
     lengths = {name: len(values) for name, values in series.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"lengths differ: {lengths}; wanted one entry per round in each: cut them to the same rounds")
+        problem = f"lengths differ: {lengths}; wanted one entry per round in each"
+        raise InputError(problem, argument=next(iter(lengths)), cure="cut them to the same rounds")
     return next(iter(lengths.values()))
 
 

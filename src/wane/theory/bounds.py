@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError
 from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds, norms, same_length
 from wane.theory.regret import weights
 from wane.theory.summaries import statistics
@@ -69,14 +70,16 @@ def constant_ogd_bound(diameter: float, lipschitz: float, discount: float, round
     d, g = as_number("diameter", diameter), as_number("lipschitz", lipschitz)
     rate = as_number("discount", discount)
     if rate >= 1.0:
-        raise ValueError(f"discount is {rate}; wanted 0 <= discount < 1: use ogd_bound for other discounts")
+        cure = "use ogd_bound for other discounts"
+        raise InputError(f"is {rate}; wanted 0 <= discount < 1", about="discount", cure=cure)
     if rounds is None:
         return 1.5 * d * g / math.sqrt((1.0 - rate) * (1.0 + rate))
     t = as_rounds("rounds", rounds)
     if t < 0.5 / (1.0 - rate):
-        raise ValueError(
-            f"rounds is {t}, too few for discount {rate}; wanted at least {0.5 / (1.0 - rate):g} "
-            "= 1 / (2 (1 - discount)): leave rounds out for the form that holds at any length"
+        raise InputError(
+            f"is {t}, too few for discount {rate}; wanted at least {0.5 / (1.0 - rate):g} = 1 / (2 (1 - discount))",
+            about="rounds",
+            cure="leave rounds out for the form that holds at any length",
         )
     horizon = (1.0 - rate ** (2 * t)) / ((1.0 - rate) * (1.0 + rate))
     return 1.5 / math.sqrt(1.0 - math.exp(-1.0)) * d * g * math.sqrt(horizon)
@@ -330,24 +333,22 @@ class _Game(NamedTuple):
         x = as_array(name, values, (1,))
         rounds = same_length(gradients=size, **{name: x})
         if rounds == 0:
-            raise ValueError("gradients is empty; wanted at least one round: play first")
+            raise InputError("is empty; wanted at least one round", about="gradients", cure="play first")
         d = as_discounts(discounts, rounds)
         unit = float(size.max()) or 1.0
         _, V, G = statistics(size / unit, d)
         if not np.isfinite(V).all():
-            raise ValueError(
-                f"the variance overflows within {rounds} rounds: discounts this far above 1 need a shorter game"
-            )
+            problem = f"the variance overflows within {rounds} rounds"
+            raise InputError(problem, argument="discounts", cure="discounts this far above 1 need a shorter game")
         return cls(unit, float(V[-1]), float(G[-1]), G, weights(d), x)
 
 
 def _nonnegative(name: str, values: FloatArray) -> None:
     bad = np.flatnonzero(values < 0)
     if bad.size:
-        raise ValueError(
-            f"{name} holds {values[bad[0]]} at round {bad[0]}; wanted numbers >= 0: the theorem is about a learner on "
-            "[0, inf), or about distances"
-        )
+        t = int(bad[0])
+        what = "the theorem is about a learner on [0, inf), or about distances"
+        raise InputError(f"is {values[t]}; wanted a number >= 0: {what}", about=name, row=t)
 
 
 def potential_bound(u: float, V: float, G: float, eps: float) -> float:

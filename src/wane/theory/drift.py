@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError
 from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds
 from wane.theory.losses import Absolute
 from wane.theory.regret import weights
@@ -89,11 +90,12 @@ def best_fixed(targets: ArrayLike, discounts: ArrayLike) -> float:
     """
     a = as_array("targets", targets, (1,))
     if not len(a):
-        raise ValueError("targets is empty; wanted at least one round")
+        raise InputError("is empty; wanted at least one round", about="targets")
     w = weights(as_discounts(discounts, len(a)))
     with np.errstate(over="ignore"):
         total = w.sum()
     if not np.isfinite(total):
-        raise ValueError("the weights overflow: discounts above 1 add up to too much; take a shorter game")
+        problem = "the weights overflow: discounts above 1 add up to too much"
+        raise InputError(problem, argument="discounts", cure="take a shorter game")
     order = np.argsort(a, kind="stable")
     return float(a[order][np.searchsorted(w[order].cumsum(), total / 2.0)])

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError, WaneError
+from wane.state.data import name_round
 from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_point, as_rounds
 from wane.theory.losses import Linear, Loss
 from wane.theory.record import Record
@@ -64,23 +66,28 @@ def play(
     ds: list[float] = []
     functions: list[Loss] = []
     for t in range(T):
-        x = as_point(f"the prediction of round {t}", learner.predict())
-        if t and np.shape(x) != np.shape(xs[0]):
-            raise ValueError(f"the prediction of round {t} has shape {np.shape(x)}, that of round 0 {np.shape(xs[0])}")
-        answer = environment(t, _copied(x))
-        loss: Loss = answer if isinstance(answer, Loss) else Linear(as_point(f"the gradient of round {t}", answer))
-        g = as_point(f"the gradient of round {t}", loss.gradient(x))
-        if np.shape(g) != np.shape(x):
-            raise ValueError(
-                f"the gradient of round {t} has shape {np.shape(g)}, the prediction {np.shape(x)}; wanted the same: "
-                "give a learner of numbers a number, a learner of vectors (also of length 1) a vector"
-            )
-        xs.append(x)
-        gs.append(g)
-        ls.append(loss.value(x))
-        functions.append(loss)
-        ds.append(expert(t))
-        learner.update(_copied(g), ds[-1])
+        try:
+            x = as_point("prediction", learner.predict())
+            if t and np.shape(x) != np.shape(xs[0]):
+                raise InputError(f"has shape {np.shape(x)}, that of round 0 {np.shape(xs[0])}", about="prediction")
+            answer = environment(t, _copied(x))
+            loss: Loss = answer if isinstance(answer, Loss) else Linear(as_point("gradient", answer))
+            g = as_point("gradient", loss.gradient(x))
+            if np.shape(g) != np.shape(x):
+                raise InputError(
+                    f"has shape {np.shape(g)}, the prediction {np.shape(x)}; wanted the same",
+                    about="gradient",
+                    cure="give a learner of numbers a number, a learner of vectors (also of length 1) a vector",
+                )
+            xs.append(x)
+            gs.append(g)
+            ls.append(loss.value(x))
+            functions.append(loss)
+            ds.append(expert(t))
+            learner.update(_copied(g), ds[-1])
+        except WaneError as error:
+            name_round(error, t)
+            raise
     return Record(np.array(xs), np.array(gs), as_array("losses", ls, (1,)), np.array(ds), tuple(functions))
 
 
@@ -96,8 +103,10 @@ def _rounds(rounds: int | None, environment: Any, discounts: Any) -> int:
     if rounds is None and not callable(discounts) and np.ndim(discounts) == 1:
         rounds = len(discounts)
     if rounds is None:
-        raise ValueError(
-            "the length of the game is unknown: pass rounds, one discount per round, or an environment with `rounds`"
+        raise InputError(
+            "the length of the game is unknown",
+            argument="rounds",
+            cure="pass rounds, one discount per round, or an environment with `rounds`",
         )
     return as_rounds("rounds", rounds)
 
@@ -106,11 +115,10 @@ def _expert(discounts: Any, learner: Any, rounds: int) -> Callable[[int], float]
     """The discount of each round, whatever form it was given in."""
     if discounts is None:
         if not hasattr(learner, "discount"):
-            raise ValueError(
-                f"{type(learner).__name__} has no `discount` of its own: pass discounts (1.0 forgets nothing)"
-            )
+            problem = f"{type(learner).__name__} has no `discount` of its own"
+            raise InputError(problem, argument="discounts", cure="pass discounts (1.0 forgets nothing)")
         return lambda t: as_number("learner.discount", learner.discount)
     if callable(discounts):
-        return lambda t: as_number(f"discounts({t})", discounts(t))
+        return lambda t: as_number("discounts", discounts(t))
     fixed = as_discounts(discounts, rounds).tolist()
     return lambda t: float(fixed[t])

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError
 from wane.theory.arguments import as_array, as_discounts, as_number, as_rounds
 from wane.theory.regret import weights
 
@@ -63,7 +64,7 @@ def covering(start: int, stop: int, levels: int = 24) -> list[tuple[int, int]]:
     """
     a, b = operator.index(start), operator.index(stop)
     if not 0 <= a < b:
-        raise ValueError(f"start is {a} and stop is {b}; wanted 0 <= start < stop")
+        raise InputError(f"start is {a} and stop is {b}; wanted 0 <= start < stop", argument="start")
     longest = 1 << (as_rounds("levels", levels) - 1)
     pieces = []
     while a < b:

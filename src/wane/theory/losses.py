@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError
 from wane.theory.arguments import FloatArray, as_point
 
 
@@ -131,4 +132,4 @@ def size(a: float | FloatArray) -> float:
 
 def _same_shape(a: float | FloatArray, b: float | FloatArray) -> None:
     if not (isinstance(a, float) and isinstance(b, float)) and np.shape(a) != np.shape(b):
-        raise ValueError(f"shapes {np.shape(a)} and {np.shape(b)}; wanted two numbers, or two vectors of one length")
+        raise InputError(f"shapes {np.shape(a)} and {np.shape(b)}; wanted two numbers, or two vectors of one length")

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError
 from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, norms, same_length
 from wane.theory.bounds import base_bound, main_bound, potential_bound
 from wane.theory.regret import weights
@@ -88,7 +89,7 @@ def change_of_discount(path: ArrayLike, own: ArrayLike, discounts: ArrayLike) ->
     """
     a = as_array("path", path, (1,))
     if not len(a):
-        raise ValueError("path is empty; wanted at least one round: there is no sum of nothing")
+        raise InputError("is empty; wanted at least one round: there is no sum of nothing", about="path")
     wanted, had = as_discounts(discounts, len(a)), as_discounts(own, len(a))
     return float(a[-1] + (weights(wanted)[1:] * (wanted - had)[1:] * a[:-1]).sum())
 
@@ -148,23 +149,26 @@ def multiscale_bound(
     rounds = same_length(gradients=g, components=x)
     lam = as_array("grid", grid, (1,))
     if rounds == 0 or x.shape[1:] != (len(lam), *g.shape[1:]):
-        raise ValueError(
-            f"components has shape {x.shape}; wanted {(rounds, len(lam), *g.shape[1:])} with at least one round"
+        raise InputError(
+            f"has shape {x.shape}; wanted {(rounds, len(lam), *g.shape[1:])} with at least one round",
+            about="components",
         )
     if not 0 <= k < len(lam):
-        raise ValueError(f"k is {k}; wanted an index of the grid, 0 <= k < {len(lam)}")
+        raise InputError(f"is {k}; wanted an index of the grid, 0 <= k < {len(lam)}", about="k")
     if lam.min() < 0.0 or lam.max() > 1.0:
-        raise ValueError(f"grid holds {lam.tolist()}; wanted discounts in [0, 1]")
+        raise InputError(f"holds {lam.tolist()}; wanted discounts in [0, 1]", about="grid")
     u = as_array("comparator", comparator, (0, 1))
     if u.shape != g.shape[1:]:
-        raise ValueError(f"comparator has shape {u.shape}; wanted {g.shape[1:]}, a point of the space of the gradients")
+        problem = f"has shape {u.shape}; wanted {g.shape[1:]}, a point of the space of the gradients"
+        raise InputError(problem, about="comparator")
     ages = as_discounts(discounts, rounds)
     share = as_number("epsilon", epsilon, strict=True) / len(lam)
     zero = np.zeros(x.shape[1:])
     if anchors is not None:
         choices = [as_array("anchors", anchors, (g.ndim,))]
         if choices[0].shape != zero.shape:
-            raise ValueError(f"anchors has shape {choices[0].shape}; wanted {zero.shape}, one point for each discount")
+            problem = f"has shape {choices[0].shape}; wanted {zero.shape}, one point for each discount"
+            raise InputError(problem, about="anchors")
     else:
         slower = (lam > lam[k]).reshape(-1, *[1] * (g.ndim - 1))
         choices = [zero, np.where(slower, x[-1], 0.0)]

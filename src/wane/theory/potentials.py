@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import dawsn
 
+from wane.errors import InputError
 from wane.theory.arguments import FloatArray, as_array, as_number
 
 _ANY_SHAPE = tuple(range(33))
@@ -84,8 +85,9 @@ def _checked(v: ArrayLike, s: ArrayLike, h: ArrayLike) -> tuple[FloatArray, Floa
     arrays = (as_array(name, x, _ANY_SHAPE) for name, x in (("v", v), ("s", s), ("h", h)))
     v, s, h = np.broadcast_arrays(*arrays)
     if (v < 0).any() or (h < 0).any():
-        raise ValueError(
-            f"smallest v is {v.min()}, smallest h is {h.min()}; wanted both >= 0: v sums squares, h is a size"
+        raise InputError(
+            f"smallest v is {v.min()}, smallest h is {h.min()}; wanted both >= 0: v sums squares, h is a size",
+            argument="v" if (v < 0).any() else "h",
         )
     return v, s, h
 
@@ -98,9 +100,10 @@ def _reduced(v: FloatArray, s: FloatArray, h: FloatArray, skip: NDArray[np.bool_
         k, a, b = h / unit, np.clip(s / unit, -1e300, 1e300), v / unit / unit
     e = np.where(skip, 1.0, b + 2.0 * k * a + 16.0 * k * k)
     if (e <= 0).any():
-        raise ValueError(
+        raise InputError(
             f"v + 2 h s + 16 h^2 is {e.min():g} in units of max(h^2, v); wanted > 0: s lies too far below zero for its "
-            "v and h, as when a learner leaves out the projection test (Algorithm 1, line 7)"
+            "v and h, as when a learner leaves out the projection test (Algorithm 1, line 7)",
+            argument="s",
         )
     root = np.sqrt(e)
     return unit, k, root, np.clip(a / (2.0 * root), -_BEYOND, _BEYOND)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError, MissingExtraError
 from wane.theory.arguments import FloatArray, as_array
 from wane.theory.losses import Loss, inner
 from wane.theory.regret import discounted_regret, discounted_regret_path
@@ -83,7 +84,7 @@ class Record:
             try:
                 import matplotlib.pyplot as plt
             except ImportError as error:
-                raise ImportError('plot needs matplotlib: pip install "wane[plot]"') from error
+                raise MissingExtraError("plot needs matplotlib", cure='pip install "wane[plot]"') from error
             _, ax = plt.subplots()
         ax.plot(np.arange(len(self.losses)), self.regret_path(u))
         ax.set_xlabel("round")
@@ -95,7 +96,6 @@ class Record:
         x = self.predictions
         a = as_array("comparator", u, (0, 1, 2))
         if a.shape not in (x.shape[1:], x.shape):
-            raise ValueError(
-                f"comparator has shape {a.shape}; wanted {x.shape[1:]}, or {x.shape} for one point a round"
-            )
+            problem = f"has shape {a.shape}; wanted {x.shape[1:]}, or {x.shape} for one point a round"
+            raise InputError(problem, about="comparator")
         return np.broadcast_to(a, x.shape)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.errors import InputError
 from wane.theory.arguments import (
     FloatArray,
     aged,
@@ -162,7 +163,7 @@ def strongly_adaptive_regret(
     b = as_array("comparator_losses", comparator_losses, (1, 2))
     rounds = same_length(losses=a, comparator_losses=b)
     if rounds == 0 or b.size == 0:
-        raise ValueError(f"comparator_losses has shape {b.shape}; wanted at least one round and one candidate")
+        raise InputError(f"has shape {b.shape}; wanted at least one round and one candidate", about="comparator_losses")
     with np.errstate(over="ignore", invalid="ignore"):
         r = a[:, None] - b.reshape(rounds, -1)
         if length is None:
@@ -241,7 +242,7 @@ def _running_average(losses: ArrayLike, discounts: ArrayLike) -> tuple[float, fl
     """The weighted average of the losses and the share 1 / sum_t w_t of the newest one."""
     a = as_array("losses", losses, (1,))
     if not len(a):
-        raise ValueError("losses is empty; wanted at least one round: there is no average of nothing")
+        raise InputError("is empty; wanted at least one round: there is no average of nothing", about="losses")
     average, share = 0.0, 1.0
     for t, (loss, discount) in enumerate(zip(a.tolist(), as_discounts(discounts, len(a)).tolist(), strict=True)):
         share = share / (discount + share) if t and discount else 1.0  # N_t = discount N_{t-1} + 1, share = 1 / N

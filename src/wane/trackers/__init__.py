@@ -1,6 +1,6 @@
 """Online conformal prediction: the radius for the next score."""
 
-from wane.trackers import auto, bayes, control, decaying, eci, kt, linear, saocp, trivial  # noqa: F401  # they register
+from wane.trackers import auto, bayes, control, decaying, eci, linear, saocp, trivial  # noqa: F401  # they register
 from wane.trackers.aci import AdaptiveConformal
 from wane.trackers.agaci import AggregatedConformal
 from wane.trackers.base import Tracker, load

@@ -7,10 +7,10 @@ cdef double INFINITY
 @cython.final
 cdef class AdaptiveConformal(Tracker):
     cdef readonly double gamma
-    cdef readonly object window, tie, published
+    cdef readonly object window, published
     cdef readonly Py_ssize_t burn_in
     cdef readonly bint finite_sample, clip
-    cdef bint tie_covers, authors, empties
+    cdef bint authors, empties
     cdef double origin, aim
     cdef public double shifted
     cdef readonly History past

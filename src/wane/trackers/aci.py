@@ -26,12 +26,17 @@ from __future__ import annotations
 from typing import Any
 
 from wane.checks import described, positive
+from wane.errors import InputError
 from wane.order_statistics import History, higher, inverted_cdf
 from wane.trackers.base import Tracker
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.registry import chosen_preset, register
 
 INFINITY = float("inf")
 PACKAGE = "adaptiveconformal"  # of R
+PRESETS: dict[Any, dict[str, Any]] = {
+    True: {"tie": "covered"},
+    PACKAGE: {"tie": "covered", "finite_sample": False, "clip": True},
+}
 
 
 class AdaptiveConformal(Tracker):
@@ -68,7 +73,7 @@ class AdaptiveConformal(Tracker):
         "alpha", "gamma", "window", "burn_in", "finite_sample", "clip", "tie", "published", "domain", "on_missing"
     )  # fmt: skip
     memory = ("rounds", "shifted", "past")
-    can_fail = False
+    atomic = True
 
     def __init__(
         self,
@@ -84,25 +89,21 @@ class AdaptiveConformal(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Nothing seen; the level is alpha."""
-        if tie not in ("miss", "covered"):
-            raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
         if isinstance(burn_in, bool) or not hasattr(burn_in, "__index__") or burn_in < 0:
-            raise ValueError(f"burn_in must be a number of rounds, got {described(burn_in)}")
-        self.published = preset(published)
+            raise InputError(f"must be a number of rounds, got {described(burn_in)}", about="burn_in")
+        self.published = chosen_preset(published, PRESETS)
         self.authors = self.published is True
         self.empties = not self.published
         self.origin = 1.0 if self.published == PACKAGE else 0.0
         self.miss = 0.0
         self.shifted = -self.origin  # alpha_t less the origin: with origin 1, what the R package keeps, negated
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
         self.gamma = positive("gamma", gamma)
         self.past = History(window)
         self.window = self.past.window
         self.burn_in = burn_in
         self.finite_sample = bool(finite_sample)
         self.clip = bool(clip)
-        self.tie = tie
-        self.tie_covers = tie == "covered"
 
     def level_changed(self, miss: float) -> None:
         """The level moves with alpha."""
@@ -120,6 +121,11 @@ class AdaptiveConformal(Tracker):
         """Whether there are too few scores for alpha."""
         n = self.past.bag.n
         return n == 0 or (self.finite_sample and self.miss <= 1.0 / (n + 1))
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.shifted = cells.number(self.shifted)
+        self.past._fields(cells)
 
     def _predict(self) -> float:
         if self.empties and self.shifted + self.origin >= 1.0:
@@ -139,7 +145,7 @@ class AdaptiveConformal(Tracker):
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
-        err = 1.0 if score > played or (score == played and not self.tie_covers) else 0.0
+        err = self._missed(score, played)
         if self.clip and self.authors and self._infinite():
             err = 0.0
         if self.rounds >= self.burn_in:
@@ -147,37 +153,19 @@ class AdaptiveConformal(Tracker):
         self.past.push(score)
 
 
-def preset(published: Any) -> Any:
-    """Whose code to follow: nobody's (False), the authors' (True), or the R package's.
-
-    >>> preset(0), preset("adaptiveconformal")
-    (False, 'adaptiveconformal')
-    """
-    if isinstance(published, str) and published != PACKAGE:
-        raise ValueError(f"published must be False, True or {PACKAGE!r}, got {described(published)}")
-    return published if isinstance(published, str) else bool(published)
-
-
-@register("aci")
-def aci(
-    alpha: float,
-    *,
-    gamma: float = 0.005,
-    window: int | None = None,
-    burn_in: int = 0,
-    finite_sample: bool = True,
-    clip: bool = False,
-    tie: str | None = None,
-    published: bool | str = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> AdaptiveConformal:
+register(
+    "aci",
+    AdaptiveConformal,
     """ACI with the paper's gamma.
 
     ``published=True`` counts ties as covered and has the rules of the authors' code; ``published="adaptiveconformal"``
     is the R package of that name, whatever ``finite_sample`` and ``clip`` are.
-    """
-    if published == PACKAGE:
-        finite_sample, clip = False, True
-    rule = tie_rule(tie, published)
-    return AdaptiveConformal(alpha, gamma, window, burn_in, finite_sample, clip, rule, published, domain, on_missing)
+    """,
+    published=PRESETS,
+    gamma=0.005,
+    window=None,
+    burn_in=0,
+    finite_sample=True,
+    clip=False,
+    tie=None,
+)

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described
+from wane.errors import InputError
 from wane.order_statistics import History, inverted_cdf
 from wane.trackers.base import Tracker
 from wane.trackers.faci import GAMMAS, mean, steps
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.registry import register
 
 INFINITY = float("inf")
 GUESS = 1e-3  # added to the range of the regrets before it is rounded up to a power of two; the code's eps
@@ -59,7 +59,7 @@ class AggregatedConformal(Tracker):
 
     parameters = ("alpha", "gammas", "clip", "tie", "domain", "on_missing")
     memory = ("rounds", "levels", "weights", "etas", "losses", "squares", "ranges", "past")
-    can_fail = False
+    atomic = True
 
     def __init__(
         self,
@@ -71,15 +71,11 @@ class AggregatedConformal(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Nothing seen; every level is alpha."""
-        if tie not in ("miss", "covered"):
-            raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
         self.gammas, self.rates = steps(gammas)
         n = len(self.gammas)
         if n < 2:
-            raise ValueError("gammas must hold at least two steps: with one, use 'aci'")
+            raise InputError("must hold at least two steps", about="gammas", cure="with one, use 'aci'")
         self.clip = bool(clip)
-        self.tie = tie
-        self.tie_covers = tie == "covered"
         self.levels: Any = np.zeros(n).data
         self.weights: Any = np.full(n, 1.0 / n).data
         self.etas: Any = np.zeros(n).data
@@ -88,7 +84,7 @@ class AggregatedConformal(Tracker):
         self.ranges: Any = np.zeros(n).data
         self.past = History()
         self.miss = 0.0
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
 
     def level_changed(self, miss: float) -> None:
         """The levels move with alpha."""
@@ -121,7 +117,7 @@ class AggregatedConformal(Tracker):
 
     def _rank(self, score):
         """The largest level that covers the score."""
-        below = self.past.bag.count_below(score) if self.tie_covers else self.past.bag.count_at_most(score)
+        below = self.past.bag.count_below(score) if self.at_tie == 0.0 else self.past.bag.count_at_most(score)
         return (self.past.bag.n - below) / (self.past.bag.n + 0.0)
 
     def learn(self, beta):
@@ -165,17 +161,12 @@ def power_of_two(x):
     return p
 
 
-@register("agaci")
-def agaci(
-    alpha: float,
-    *,
-    gammas: Any = GAMMAS,
-    clip: bool = True,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> AggregatedConformal:
-    """AgACI on levels; ``published=True`` counts ties as covered and plays infinity at level 0 or less."""
-    rule = tie_rule(tie, published)
-    return AggregatedConformal(alpha, gammas, clip and not published, rule, domain, on_missing)
+register(
+    "agaci",
+    AggregatedConformal,
+    "AgACI on levels; ``published=True`` counts ties as covered and plays infinity at level 0 or less.",
+    published={True: {"tie": "covered", "clip": False}},
+    gammas=GAMMAS,
+    clip=True,
+    tie=None,
+)

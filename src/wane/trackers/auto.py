@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wane.checks import described
+from wane.errors import InputError
 from wane.trackers.blend import Blend
 from wane.trackers.calibrated import Calibrated
 from wane.trackers.registry import register
@@ -21,5 +22,5 @@ def auto(
     "local-coverage", which keeps windows of 100 rounds nearest to the target.
     """
     if priority not in PRIORITIES:
-        raise ValueError(f"priority must be one of {', '.join(PRIORITIES)}, got {described(priority)}")
+        raise InputError(f"must be one of {', '.join(PRIORITIES)}, got {described(priority)}", about="priority")
     return Calibrated(Blend(alpha, domain=domain, on_missing=on_missing), epsilon=PRIORITIES[priority])

@@ -1,11 +1,14 @@
 from wane.checks cimport discount_factor, number, scalar
 from wane.state.stateful cimport Stateful
+from wane.trackers.losses cimport missed
 
 cdef class Tracker(Stateful):
     cdef double miss
-    cdef readonly object domain, on_missing
+    cdef readonly object domain, on_missing, tie
+    cdef double at_tie
     cdef readonly bint signed
     cdef public Py_ssize_t rounds
+    cdef double _missed(self, double score, double radius) noexcept nogil
     cdef int _ready(self, double score) except -1 nogil
     cdef int _ingest(self, double score, double radius, double discount) except -1 nogil
     cdef double _predict(self) except? -1.0 nogil

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, described, discount_factor, number, scalar, share
+from wane.errors import InputError, Setting
 from wane.state import data as plain_data
 from wane.state.stateful import Stateful
+from wane.trackers.losses import at_tie, missed
 
 
 class Tracker(Stateful):
@@ -32,16 +34,16 @@ class Tracker(Stateful):
     parameters = ("alpha", "domain", "on_missing")  # type: tuple[str, ...]
     memory = ("rounds",)  # type: tuple[str, ...]  # a method adds its own to this
 
-    can_fail = (
-        True  # False: compiled, no round with checked input can fail, so ``run`` need not be ready to take it back
-    )
+    ties = ("miss", "covered")  # type: tuple[str, ...]  # what a tie may be in this method
 
-    def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error") -> None:
-        """Every tracker has a miss rate, a domain of scores and a rule for missing scores."""
+    def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error", tie: str = "miss") -> None:
+        """Every tracker has a miss rate, a domain of scores, and rules for missing scores and for ties."""
         if domain not in ("nonnegative", "real"):
-            raise ValueError(f"domain must be 'nonnegative' or 'real', got {described(domain)}")
+            raise InputError(f"must be 'nonnegative' or 'real', got {described(domain)}", about="domain")
         if on_missing not in ("error", "skip"):
-            raise ValueError(f"on_missing must be 'error' or 'skip', got {described(on_missing)}")
+            raise InputError(f"must be 'error' or 'skip', got {described(on_missing)}", about="on_missing")
+        self.at_tie = at_tie(tie, self.ties)
+        self.tie = tie
         self.alpha = alpha
         self.domain = domain
         self.signed = domain == "real"
@@ -84,17 +86,27 @@ class Tracker(Stateful):
         if score is None or (isinstance(score, float) and score != score):
             if self.on_missing == "skip":
                 return
-            raise ValueError("score is missing (None or NaN): leave the round out, or use on_missing='skip'")
+            raise InputError(
+                "is missing (None or NaN)",
+                about="score",
+                cure=("leave the round out, or use ", Setting("on_missing", "skip")),
+            )
         s = number("score", score)
         if s < 0.0 and not self.signed:
-            raise ValueError(f"score must be >= 0, got {score!r}: signed scores need domain='real'")
+            raise InputError(
+                f"must be >= 0, got {score!r}",
+                about="score",
+                cure=("signed scores need ", Setting("domain", "real")),
+            )
         if abs(s) > EXTREME:
-            raise ValueError(f"score must be at most {EXTREME:g}, got {score!r}: measure in a larger unit")
+            raise InputError(
+                f"must be at most {EXTREME:g}, got {score!r}", about="score", cure="measure in a larger unit"
+            )
         if callable(discount):
             discount = discount(self.rounds)
         r = math.nan if radius is None else scalar("radius", radius)
         if radius is not None and r != r:
-            raise ValueError("radius must be the one that was played, got NaN")
+            raise InputError("must be the one that was played, got NaN", about="radius")
         self._ingest(s, r, math.nan if discount is None else discount_factor(discount))
 
     def run(self, scores: Any, discounts: Any = None) -> np.ndarray:
@@ -112,9 +124,9 @@ class Tracker(Stateful):
         """Learn from scores of the past, before the first prediction that counts."""
         self.run(scores)
 
-    def atomic(self) -> bool:
-        """Whether learning a score cannot fail half-way once ``_ready`` has passed it."""
-        return not self.can_fail
+    def _missed(self, score, radius):
+        """1 for a miss, 0 for a round that is covered, and at a tie what the tracker's rule says."""
+        return missed(score, radius, self.at_tie, self.miss)
 
     def _ready(self, score: float) -> None:
         """Raise, or warn, about a score before it is learned; a method that does so says it here."""

@@ -12,6 +12,7 @@ except ImportError:
     from wane import _cython as cython
 
 from wane.checks import EXTREME, discount_factors, real_array
+from wane.errors import InputError
 from wane.state import data as plain_data
 from wane.trackers.base import Tracker
 
@@ -26,7 +27,10 @@ def run(tracker: Tracker, scores: Any, discounts: Any) -> np.ndarray:
         discounts = [discounts(tracker.rounds + t) for t in range(rounds)]
     discounts = np.full(rounds, np.nan) if discounts is None else discount_factors(discounts, rounds)
     radii = np.empty(rounds)
-    before = plain_data.snapshot(tracker) if tracker.can_fail or not COMPILED else None
+    # A past that grows is not copied for nothing: compiled, an atomic tracker fails only where it warns, in _ready, and
+    # those that do are flat. Uncompiled, Ctrl-C may come between any two lines.
+    safe = COMPILED and tracker.atomic and not tracker.flat()
+    before = None if safe else plain_data.snapshot(tracker)
     played = np.zeros(1)
     try:
         play(tracker, scores.data, discounts.data, radii.data, played.data)
@@ -45,7 +49,7 @@ def checked(tracker: Tracker, scores: Any) -> np.ndarray:
     if array.size == 0:
         array = array.reshape(0)
     if array.ndim != 1:
-        raise ValueError(f"scores must have shape (rounds,), got {array.shape}")
+        raise InputError(f"must have shape (rounds,), got {array.shape}", about="scores")
     missing = np.isnan(array)
     bad = (np.abs(array) > EXTREME) | (missing if tracker.on_missing == "error" else False)
     if not tracker.signed:
@@ -54,7 +58,7 @@ def checked(tracker: Tracker, scores: Any) -> np.ndarray:
         t = int(np.argmax(bad))
         what = f"at most {EXTREME:g}" + ("" if tracker.signed else " and >= 0 (signed scores need domain='real')")
         cure = "; on_missing='skip' passes over missing scores" if missing[t] else ""
-        raise ValueError(f"scores[{t}] must be {what}, got {array[t]}{cure}; nothing was learned")
+        raise InputError(f"must be {what}, got {array[t]}{cure}; nothing was learned", about="scores", row=t)
     return array
 
 

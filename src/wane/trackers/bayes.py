@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 
 from wane.checks import positive, scalar, whole
+from wane.errors import InputError
 from wane.trackers.base import Tracker
 from wane.trackers.control import zeros
-from wane.trackers.registry import register
+from wane.trackers.registry import NEEDED, register
 
 TINY = 1e-200  # counts below it are none: arithmetic on subnormal numbers is slow
 
@@ -44,6 +45,7 @@ class Bayes(Tracker):
 
     parameters = ("alpha", "max_score", "discount", "cells", "domain", "on_missing")
     memory = ("rounds", "counts", "n")
+    atomic = True
 
     def __init__(
         self,
@@ -59,10 +61,15 @@ class Bayes(Tracker):
         self.max_score = positive("max_score", max_score)
         self.discount = scalar("discount", discount)
         if not 0.0 <= self.discount <= 1.0:
-            raise ValueError(f"discount must lie in [0, 1], got {discount!r}: 1 forgets nothing")
+            raise InputError(f"must lie in [0, 1], got {discount!r}", about="discount", cure="1 forgets nothing")
         self.cells = whole("cells", cells, 1)
         self.counts = zeros(self.cells)
         self.n = 0.0
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.n = cells.number(self.n)
+        cells.vector(self.counts)
 
     def _predict(self) -> float:
         low = -self.max_score if self.signed else 0.0
@@ -94,15 +101,11 @@ class Bayes(Tracker):
         self.n = discount * self.n + 1.0
 
 
-@register("bayes")
-def bayes(
-    alpha: float,
-    *,
-    max_score: float,
-    discount: float = 1.0,
-    cells: int = 500,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """A quantile of a uniform prior on [0, max_score] mixed with the (discounted) past; all levels are nested."""
-    return Bayes(alpha, max_score, discount, cells, domain, on_missing)
+register(
+    "bayes",
+    Bayes,
+    "A quantile of a uniform prior on [0, max_score] mixed with the (discounted) past; all levels are nested.",
+    max_score=NEEDED,
+    discount=1.0,
+    cells=500,
+)

@@ -50,7 +50,7 @@ class Blend(Tracker):
     memory = (
         "rounds", "raw", "seasonal", "smooth", "fast", "slow", "mixture", "radii", "mixed", "radius", "gain", "unit"
     )  # fmt: skip
-    can_fail = False
+    atomic = True
 
     def __init__(
         self, alpha: float, window: int = 1000, domain: str = "nonnegative", on_missing: str = "error"

@@ -13,9 +13,10 @@ import math
 from typing import Any
 
 from wane.checks import described, number, positive, scalar
+from wane.errors import InputError, InputTypeError, Setting
 from wane.learners.multiscale import MultiscaleLearner
 from wane.learners.odd import OddMagnitudeLearner
-from wane.learners.wrapping import grid_of
+from wane.learners.wrapping import checked_discounts
 from wane.theory.calibration import calibration_bound
 from wane.trackers.base import Tracker
 from wane.trackers.scale_models import SteadyScale
@@ -43,7 +44,7 @@ class Given(Tracker):
     """
 
     parameters = ("alpha", "radius", "domain", "on_missing")
-    can_fail = False
+    atomic = True
 
     def __init__(
         self, alpha: float, radius: float = 0.0, domain: str = "nonnegative", on_missing: str = "error"
@@ -61,7 +62,9 @@ class Given(Tracker):
     def radius(self, value: Any) -> None:
         self.given = number("radius", value)
         if self.given < 0.0 and not self.signed:
-            raise ValueError(f"radius must be >= 0, got {value!r}: negative ones need domain='real'")
+            raise InputError(
+                f"must be >= 0, got {value!r}", about="radius", cure=("negative ones need ", Setting("domain", "real"))
+            )
 
     def _predict(self) -> float:
         return self.given
@@ -108,15 +111,19 @@ class Calibrated(Tracker):
         """Take over the base."""
         if not isinstance(base, Tracker):
             if alpha is None:
-                raise TypeError(f"base must be a Tracker, or a number beside alpha=..., got {described(base)}")
+                raise InputTypeError(
+                    f"must be a Tracker, or a number beside alpha=..., got {described(base)}", about="base"
+                )
             base = Given(alpha, scalar("base", base))
         self.base = base
         self.epsilon = positive("epsilon", epsilon)
-        self.discounts = grid_of(discounts)
+        self.discounts = checked_discounts(discounts)
         if len(set(self.discounts)) < len(self.discounts):
-            raise ValueError(f"discounts must differ, got {self.discounts}")
+            raise InputError(f"must differ, got {self.discounts}", about="discounts")
         if 1.0 not in self.discounts:
-            raise ValueError(f"discounts must have 1 among them, which makes coverage right, got {self.discounts}")
+            raise InputError(
+                f"must have 1 among them, which makes coverage right, got {self.discounts}", about="discounts"
+            )
         share = self.epsilon / len(self.discounts)
         others = tuple(d for d in self.discounts if d != 1.0)
         self.steady = OddMagnitudeLearner(share, 1.0)
@@ -150,16 +157,17 @@ class Calibrated(Tracker):
         to there. It holds when labels come in time; ``wane.theory.calibration_bound`` has the proof.
         """
         if self.signed:
-            raise ValueError("the bound is for scores >= 0: this tracker was made with domain='real'")
+            raise InputError("the bound is for scores >= 0: this tracker was made with domain='real'")
         if self.late:
-            raise ValueError("the bound is for labels in time: a label came late, or for a radius that was lifted")
+            raise InputError("the bound is for labels in time: a label came late, or for a radius that was lifted")
         v, _, h = self.steady.statistics
         top = self.largest if largest is None else number("largest", largest)
         return calibration_bound(v, h, top, self.least, self.steady.epsilon, CAP, self.records)
 
-    def atomic(self) -> bool:
-        """Whether the base is."""
-        return self.base.atomic()
+    @property
+    def atomic(self) -> Any:
+        """Whether the base is: its own learners cannot fail."""
+        return self.base.atomic
 
     def _ready(self, score: float) -> None:
         self.base._ready(score)

@@ -25,8 +25,8 @@ cdef class Trend(Stateful):
 cdef class Control(Tracker):
     cdef readonly double rate, gain, saturation
     cdef readonly Py_ssize_t window
-    cdef readonly object scorecaster, tie
-    cdef readonly bint late, casting, tie_covers
+    cdef readonly object scorecaster
+    cdef readonly bint late, casting
     cdef public double q, total, before
     cdef readonly Range spread
     @cython.locals(x=double, angle=double)

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, number, positive, scalar, whole
+from wane.errors import InputError, InputTypeError
 from wane.state.stateful import Stateful
 from wane.trackers.base import Tracker
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.registry import register
 
 INFINITY = float("inf")
 HALF_PI = 1.5707963267948966
@@ -45,6 +46,12 @@ class Range(Stateful):
         self.count = 0  # of all scores so far
         self.high = 0.0
         self.low = 0.0
+
+    def _fields(self, cells):
+        self.count = cells.whole(self.count)
+        self.high = cells.number(self.high)
+        self.low = cells.number(self.low)
+        cells.vector(self.recent)
 
     def push(self, score: float) -> None:
         """Take a score, and drop the oldest when there are too many."""
@@ -161,23 +168,37 @@ class Control(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Start at 0."""
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
         self.rate = positive("rate", rate)
         self.gain = gain if gain == 0.0 else positive("gain", gain)
         self.saturation = positive("saturation", saturation)
         self.window = window
         for method in () if scorecaster is None else ("predict", "update"):
             if not callable(getattr(scorecaster, method, None)):
-                raise TypeError(f"scorecaster needs predict() and update(score), got {described(scorecaster)}")
+                raise InputTypeError(
+                    f"needs predict() and update(score), got {described(scorecaster)}", about="scorecaster"
+                )
         self.scorecaster = scorecaster
         self.casting = scorecaster is not None
         self.late = bool(late)
-        self.tie = tie
-        self.tie_covers = covers(tie)
         self.q = 0.0
         self.total = 0.0  # of err - alpha, over all rounds
         self.before = 0.0  # the same without the last round
         self.spread = Range(window)
+
+    @property
+    def atomic(self) -> Any:
+        """A scorecaster may fail."""
+        return not self.casting
+
+    def _fields(self, cells):
+        if self.casting:  # a scorecaster may be anything
+            cells.vary()
+        self.rounds = cells.whole(self.rounds)
+        self.q = cells.number(self.q)
+        self.total = cells.number(self.total)
+        self.before = cells.number(self.before)
+        self.spread._fields(cells)
 
     def _predict(self) -> float:
         q = self.q + self._integral()
@@ -187,7 +208,7 @@ class Control(Tracker):
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
-        miss = 1.0 if score > played or (score == played and not self.tie_covers) else 0.0
+        miss = self._missed(score, played)
         eta = self.rate if self.spread.count == 0 else self.rate * (self.spread.high - self.spread.low)
         if self.casting:
             self._observe(score)  # a user's: it comes before anything is kept
@@ -214,13 +235,6 @@ class Control(Tracker):
         self.scorecaster.update(score)
 
 
-def covers(tie: str) -> bool:
-    """Whether a tie is covered; checks the argument."""
-    if tie not in ("miss", "covered"):
-        raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
-    return tie == "covered"
-
-
 def zeros(size: int) -> Any:
     """A memory view of zeros."""
     return np.zeros(size).data
@@ -230,61 +244,43 @@ def share(name: str, value: Any) -> float:
     """A number in [0, 1]."""
     x = scalar(name, value)
     if not 0.0 <= x <= 1.0:
-        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
+        raise InputError(f"must lie in [0, 1], got {value!r}", about=name)
     return x
 
 
-@register("p-control")
-def p_control(
-    alpha: float,
-    *,
-    rate: float = 0.1,
-    window: int = 100,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """P control, the quantile tracker: gradient descent with a rate proportional to the range of recent scores."""
-    rule = tie_rule(tie, published)
-    return Control(alpha, rate, window=window, tie=rule, domain=domain, on_missing=on_missing)
+AUTHORS: dict[Any, dict[str, Any]] = {True: {"tie": "covered", "late": True}}
 
-
-@register("pi-control")
-def pi_control(
-    alpha: float,
-    *,
-    rate: float = 0.1,
-    gain: float = 1.0,
-    saturation: float = 1.0,
-    window: int = 100,
-    late: bool = True,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """PI control: P control plus an integral, of the scale ``gain``, that may make the radius infinite."""
-    rule, late = tie_rule(tie, published), late or published
-    return Control(alpha, rate, gain, saturation, window, None, late, rule, domain, on_missing)
-
-
-@register("pid")
-def pid(
-    alpha: float,
-    *,
-    rate: float = 0.1,
-    gain: float = 1.0,
-    saturation: float = 1.0,
-    window: int = 100,
-    scorecaster: Any = None,
-    late: bool = True,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """PID control: PI control plus the forecast of a scorecaster, by default ``Trend()``."""
-    rule, late = tie_rule(tie, published), late or published
-    scorecaster = Trend() if scorecaster is None else scorecaster
-    return Control(alpha, rate, gain, saturation, window, scorecaster, late, rule, domain, on_missing)
+register(
+    "p-control",
+    Control,
+    "P control, the quantile tracker: gradient descent with a rate proportional to the range of recent scores.",
+    published=AUTHORS,
+    rate=0.1,
+    window=100,
+    tie=None,
+)
+register(
+    "pi-control",
+    Control,
+    "PI control: P control plus an integral, of the scale ``gain``, that may make the radius infinite.",
+    published=AUTHORS,
+    rate=0.1,
+    gain=1.0,
+    saturation=1.0,
+    window=100,
+    late=True,
+    tie=None,
+)
+register(
+    "pid",
+    Control,
+    "PID control: PI control plus the forecast of a scorecaster, by default ``Trend()``.",
+    published=AUTHORS,
+    rate=0.1,
+    gain=1.0,
+    saturation=1.0,
+    window=100,
+    scorecaster=Trend,
+    late=True,
+    tie=None,
+)

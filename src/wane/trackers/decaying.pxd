@@ -6,6 +6,6 @@ from wane.trackers.base cimport Tracker
 @cython.final
 cdef class DecayingStep(Tracker):
     cdef readonly double rate, exponent
-    cdef readonly object start, tie
-    cdef readonly bint from_first, tie_covers
+    cdef readonly object start
+    cdef readonly bint from_first
     cdef public double q

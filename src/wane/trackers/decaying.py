@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 
 from wane.checks import described, number, positive, scalar
+from wane.errors import InputError
 from wane.trackers.base import Tracker
-from wane.trackers.control import covers
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.registry import register
 
 
 class DecayingStep(Tracker):
@@ -39,6 +39,7 @@ class DecayingStep(Tracker):
 
     parameters = ("alpha", "rate", "exponent", "start", "tie", "domain", "on_missing")
     memory = ("rounds", "q")
+    atomic = True
 
     def __init__(
         self,
@@ -51,18 +52,20 @@ class DecayingStep(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Start at ``start``."""
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
         self.rate = positive("rate", rate)
         self.exponent = scalar("exponent", exponent)
         if not 0.0 <= self.exponent <= 1.0:
-            raise ValueError(f"exponent must lie in [0, 1], got {exponent!r}: 0 is a constant step")
+            raise InputError(f"must lie in [0, 1], got {exponent!r}", about="exponent", cure="0 is a constant step")
         if isinstance(start, str) and start != "first":
-            raise ValueError(f"start must be a number or 'first', got {described(start)}")
+            raise InputError(f"must be a number or 'first', got {described(start)}", about="start")
         self.start = start
         self.from_first = start == "first"
-        self.tie = tie
-        self.tie_covers = covers(tie)
         self.q = 0.0 if self.from_first else number("start", start)
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.q = cells.number(self.q)
 
     def _predict(self) -> float:
         return self.q if self.signed or self.q > 0.0 else 0.0
@@ -72,23 +75,18 @@ class DecayingStep(Tracker):
             self.q = score
             radius = score
         played = self._predict() if radius != radius else radius
-        miss = 1.0 if score > played or (score == played and not self.tie_covers) else 0.0
+        miss = self._missed(score, played)
         step = self.rate * math.exp(-self.exponent * math.log(self.rounds + 1.0))
         self.q = self.q + step * (miss - self.miss)
 
 
-@register("decaying-ogd")
-def decaying_ogd(
-    alpha: float,
-    *,
-    rate: float = 1.0,
-    exponent: float = 0.6,
-    start: float | str = 0.0,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """Decaying steps: rate * t^-exponent; ``published=True`` starts at the first score and covers ties."""
-    start = "first" if published else start
-    return DecayingStep(alpha, rate, exponent, start, tie_rule(tie, published), domain, on_missing)
+register(
+    "decaying-ogd",
+    DecayingStep,
+    "Decaying steps: rate * t^-exponent; ``published=True`` starts at the first score and covers ties.",
+    published={True: {"start": "first", "tie": "covered"}},
+    rate=1.0,
+    exponent=0.6,
+    start=0.0,
+    tie=None,
+)

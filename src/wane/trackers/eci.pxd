@@ -7,7 +7,6 @@ from wane.trackers.control cimport Range
 cdef class ErrorQuantified(Tracker):
     cdef readonly double rate, scale
     cdef readonly Py_ssize_t window
-    cdef readonly object tie
-    cdef readonly bint output_only, tie_covers
+    cdef readonly bint output_only
     cdef public double q, extra
     cdef readonly Range spread

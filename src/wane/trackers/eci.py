@@ -20,8 +20,8 @@ import math
 
 from wane.checks import positive, whole
 from wane.trackers.base import Tracker
-from wane.trackers.control import Range, covers
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.control import Range
+from wane.trackers.registry import register
 
 
 class ErrorQuantified(Tracker):
@@ -49,6 +49,7 @@ class ErrorQuantified(Tracker):
 
     parameters = ("alpha", "rate", "scale", "window", "output_only", "tie", "domain", "on_missing")
     memory = ("rounds", "q", "extra", "spread")
+    atomic = True
 
     def __init__(
         self,
@@ -62,16 +63,20 @@ class ErrorQuantified(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Start at 0."""
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
         self.rate = positive("rate", rate)
         self.scale = positive("scale", scale)
         self.window = whole("window", window, 0)
         self.output_only = bool(output_only)
-        self.tie = tie
-        self.tie_covers = covers(tie)
         self.q = 0.0
         self.extra = 0.0  # the error term of the last round, when it is not in q
         self.spread = Range(max(1, self.window))
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.q = cells.number(self.q)
+        self.extra = cells.number(self.extra)
+        self.spread._fields(cells)
 
     def _predict(self) -> float:
         q = self.q + self.extra
@@ -79,7 +84,7 @@ class ErrorQuantified(Tracker):
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
-        miss = 1.0 if score > played or (score == played and not self.tie_covers) else 0.0
+        miss = self._missed(score, played)
         d = score - played
         e = math.exp(-self.scale * abs(d))
         term = d * (self.scale * e / ((1.0 + e) * (1.0 + e))) if e > 0.0 else 0.0
@@ -94,19 +99,14 @@ class ErrorQuantified(Tracker):
             self.q = self.q + eta * (miss - self.miss + term)
 
 
-@register("eci")
-def eci(
-    alpha: float,
-    *,
-    rate: float = 0.1,
-    scale: float = 1.0,
-    window: int = 100,
-    output_only: bool = True,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """ECI: P control that is also moved by the size of the error; ``published=True`` is the authors' code."""
-    output_only = output_only or published
-    return ErrorQuantified(alpha, rate, scale, window, output_only, tie_rule(tie, published), domain, on_missing)
+register(
+    "eci",
+    ErrorQuantified,
+    "ECI: P control that is also moved by the size of the error; ``published=True`` is the authors' code.",
+    published={True: {"output_only": True, "tie": "covered"}},
+    rate=0.1,
+    scale=1.0,
+    window=100,
+    output_only=True,
+    tie=None,
+)

@@ -7,10 +7,10 @@ cdef double INFINITY, NAN
 
 @cython.final
 cdef class QuantileExperts(Tracker):
-    cdef readonly object method, gammas, sigma, eta, tie, published, window
+    cdef readonly object method, gammas, sigma, eta, published, window
     cdef readonly Py_ssize_t interval
     cdef readonly bint clip
-    cdef bint bounded, tie_covers, authors, own
+    cdef bint bounded, authors, own
     cdef double share, speed, origin, aim
     cdef double[::1] rates, losses
     cdef public double[::1] levels, weights

@@ -33,14 +33,16 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, positive
+from wane.errors import InputError
 from wane.order_statistics import History, inverted_cdf
-from wane.trackers.aci import PACKAGE, preset
+from wane.trackers.aci import PACKAGE
 from wane.trackers.base import Tracker
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.registry import chosen_preset, register
 
 INFINITY = float("inf")
 NAN = float("nan")
 GAMMAS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # the authors'
+DTACI: dict[Any, dict[str, Any]] = {True: {"tie": "covered", "clip": False}, PACKAGE: {}}
 
 
 class QuantileExperts(Tracker):
@@ -62,7 +64,8 @@ class QuantileExperts(Tracker):
         alpha: the share of misses.
         method: "faci", whose levels are clipped to [0, 1], or "dtaci", whose levels are free.
         gammas: the steps.
-        interval: the length I of the stretches on which regret is to be small.
+        interval: the length I of the stretches on which regret is to be small; None is 500 for DtACI, and 100 for FACI
+            and in the R package.
         sigma: the share; None is 1 / (2 I).
         eta: the step of the weights; None is the paper's formula at this alpha, :math:`\sqrt{3/|I|}
             \sqrt{(\log(K|I|)+2) / ((1-\alpha)^2\alpha^3 + \alpha^2(1-\alpha)^3)}`, with
@@ -85,14 +88,14 @@ class QuantileExperts(Tracker):
     )  # fmt: skip
     added = ("window",)
     memory = ("rounds", "levels", "weights", "past")
-    can_fail = False
+    atomic = True
 
     def __init__(
         self,
         alpha: float,
         method: str = "faci",
         gammas: Any = GAMMAS,
-        interval: int = 100,
+        interval: int | None = 100,
         sigma: float | None = None,
         eta: float | None = None,
         clip: bool = True,
@@ -104,21 +107,19 @@ class QuantileExperts(Tracker):
     ) -> None:
         """Nothing seen; every level is alpha."""
         if method not in ("faci", "dtaci"):
-            raise ValueError(f"method must be 'faci' or 'dtaci', got {described(method)}")
-        if tie not in ("miss", "covered"):
-            raise ValueError(f"tie must be 'miss' or 'covered', got {described(tie)}")
+            raise InputError(f"must be 'faci' or 'dtaci', got {described(method)}", about="method")
         self.method = method
         self.bounded = method == "faci"
         self.gammas, self.rates = steps(gammas)
-        self.interval, self.sigma, self.share = sharing(interval, sigma)
         self.eta = None if eta is None else positive("eta", eta)
         self.clip = bool(clip)
-        self.tie = tie
-        self.tie_covers = tie == "covered"
-        self.published = preset(published)
+        self.published = chosen_preset(published, DTACI)
         self.authors, self.own = self.published is True, self.published == PACKAGE
         if self.own and self.bounded:
-            raise ValueError(f"published={PACKAGE!r} is a preset of dtaci, got method 'faci'")
+            raise InputError(f"published={PACKAGE!r} is a preset of dtaci, got method 'faci'", argument="published")
+        if interval is None:
+            interval = 100 if self.bounded or self.own else 500
+        self.interval, self.sigma, self.share = sharing(interval, sigma)
         self.origin = 1.0 if self.own else 0.0
         self.levels: Any = np.full(len(self.gammas), 0.0 - self.origin).data  # less the origin, as in ACI
         self.weights: Any = np.full(len(self.gammas), 1.0 / len(self.gammas)).data
@@ -126,7 +127,7 @@ class QuantileExperts(Tracker):
         self.past = History(window)
         self.window = self.past.window
         self.miss = 0.0
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
 
     def level_changed(self, miss: float) -> None:
         """The levels move with alpha, and the step of the weights follows it."""
@@ -137,7 +138,9 @@ class QuantileExperts(Tracker):
         self.speed = self._speed() if self.eta is None else self.eta
 
     def _speed(self):
-        """The paper's eta."""
+        """The paper's eta, or that of the authors' code for DtACI."""
+        if self.authors and not self.bounded:
+            return 2.72
         a, b, n = self.miss, 1.0 - self.miss, len(self.gammas) * self.interval
         top = math.log(n) + 2.0 if self.bounded or self.own else math.log(2.0 * n) + 1.0
         eta = math.sqrt(3.0 / self.interval) * math.sqrt(top / (b * b * a * a * a + a * a * b * b * b))
@@ -152,6 +155,12 @@ class QuantileExperts(Tracker):
     def level(self) -> float:
         """The mean level that the next radius is taken at."""
         return mean(self.weights, self.levels) + self.origin
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        cells.vector(self.levels)
+        cells.vector(self.weights)
+        self.past._fields(cells)
 
     def _predict(self) -> float:
         level = mean(self.weights, self.levels)
@@ -172,7 +181,7 @@ class QuantileExperts(Tracker):
 
     def _rank(self, score):
         """The paper's beta."""
-        below = self.past.bag.count_below(score) if self.tie_covers else self.past.bag.count_at_most(score)
+        below = self.past.bag.count_below(score) if self.at_tie == 0.0 else self.past.bag.count_at_most(score)
         return (self.past.bag.n - below) / max(self.past.bag.n, 1.0)
 
     def learn(self, beta):
@@ -231,62 +240,47 @@ def steps(gammas: Any) -> tuple[tuple[float, ...], Any]:
     """The steps, checked, as a tuple and as an array."""
     given = tuple(positive("gammas", g) for g in gammas)
     if not given:
-        raise ValueError("gammas must hold at least one step")
+        raise InputError("must hold at least one step", about="gammas")
     return given, np.array(given).data
 
 
 def sharing(interval: Any, sigma: Any) -> tuple[int, float | None, float]:
     """The length of a stretch, the share as given, and the share to use."""
     if isinstance(interval, bool) or not hasattr(interval, "__index__") or interval < 1:
-        raise ValueError(f"interval must be a number of rounds, got {described(interval)}")
+        raise InputError(f"must be a number of rounds, got {described(interval)}", about="interval")
     length = interval.__index__()
     if sigma is None:
         return length, None, 1.0 / (2.0 * length)
     share = positive("sigma", sigma)
     if share > 1.0:
-        raise ValueError(f"sigma is a share, at most 1, got {sigma!r}")
+        raise InputError(f"is a share, at most 1, got {sigma!r}", about="sigma")
     return length, share, share
 
 
-@register("faci")
-def faci(
-    alpha: float,
-    *,
-    gammas: Any = GAMMAS,
-    interval: int = 100,
-    sigma: float | None = None,
-    eta: float | None = None,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> QuantileExperts:
-    """FACI; ``published=True`` has the larger step of the code behind the published table and its rule for ties."""
-    rule = tie_rule(tie, published)
-    return QuantileExperts(alpha, "faci", gammas, interval, sigma, eta, True, rule, published, domain, on_missing)
-
-
-@register("dtaci")
-def dtaci(
-    alpha: float,
-    *,
-    gammas: Any = GAMMAS,
-    interval: int | None = None,
-    sigma: float | None = None,
-    eta: float | None = None,
-    clip: bool = True,
-    tie: str | None = None,
-    published: bool | str = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> QuantileExperts:
+register(
+    "faci",
+    QuantileExperts,
+    "FACI; ``published=True`` has the larger step of the code behind the published table and its rule for ties.",
+    published={True: {"tie": "covered"}},
+    gammas=GAMMAS,
+    interval=100,
+    sigma=None,
+    eta=None,
+    tie=None,
+)
+register(
+    "dtaci",
+    QuantileExperts,
     """DtACI; ``published=True`` has the authors' step 2.72, their rule for ties and an infinite radius at level 0.
 
     ``published="adaptiveconformal"`` is the R package of that name, where an interval of None is 100 and not 500.
-    """
-    authors = preset(published) is True
-    rule = tie_rule(tie, authors)
-    length = (100 if published == PACKAGE else 500) if interval is None else interval
-    if authors:
-        eta, clip = (2.72 if eta is None else eta), False
-    return QuantileExperts(alpha, "dtaci", gammas, length, sigma, eta, clip, rule, published, domain, on_missing)
+    """,
+    fixed={"method": "dtaci"},
+    published=DTACI,
+    gammas=GAMMAS,
+    interval=None,
+    sigma=None,
+    eta=None,
+    clip=True,
+    tie=None,
+)

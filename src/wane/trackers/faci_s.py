@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, positive
+from wane.checks import positive
 from wane.trackers.base import Tracker
 from wane.trackers.faci import GAMMAS, mean, reweigh, sharing, steps
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.registry import register
 
 LARGEST = 1e300  # of a squared loss that is kept: their sum stays finite
 
@@ -48,6 +48,8 @@ class RadiusExperts(Tracker):
 
     parameters = ("alpha", "max_score", "gammas", "interval", "sigma", "tie", "domain", "on_missing")
     memory = ("rounds", "largest", "radii", "weights", "squares")
+    atomic = True
+    ties = ("miss", "covered", "neither")
 
     def __init__(
         self,
@@ -61,20 +63,23 @@ class RadiusExperts(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Every radius is 0."""
-        if tie not in ("miss", "covered", "neither"):
-            raise ValueError(f"tie must be 'miss', 'covered' or 'neither', got {described(tie)}")
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
         self.max_score = None if max_score is None else positive("max_score", max_score)
         self.given = self.max_score or 0.0  # 0: follow the scores
         self.gammas, self.rates = steps(gammas)
         self.interval, self.sigma, self.share = sharing(interval, sigma)
-        self.tie = tie
-        self.at_tie = {"miss": 1.0, "covered": 0.0, "neither": -1.0}[tie]
         self.largest = 0.0
         self.radii: Any = np.zeros(len(self.gammas)).data
         self.weights: Any = np.full(len(self.gammas), 1.0 / len(self.gammas)).data
         self.losses: Any = np.zeros(len(self.gammas)).data
         self.squares: Any = np.zeros(self.interval).data  # by round, modulo the interval
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.largest = cells.number(self.largest)
+        cells.vector(self.radii)
+        cells.vector(self.weights)
+        cells.vector(self.squares)
 
     def _predict(self) -> float:
         radius = mean(self.weights, self.radii)
@@ -97,10 +102,7 @@ class RadiusExperts(Tracker):
             reweigh(self.weights, self.losses, math.sqrt((math.log(count) + 2.0) / total), self.share)
         self.squares[self.rounds % self.interval] = square
         for k in range(self.radii.shape[0]):
-            err = 1.0 if score > self.radii[k] else 0.0
-            if score == self.radii[k]:
-                err = self.at_tie if self.at_tie >= 0.0 else self.miss
-            self.radii[k] += self.rates[k] * scale * (err - self.miss)
+            self.radii[k] += self.rates[k] * scale * (self._missed(score, self.radii[k]) - self.miss)
 
     def _sum_of_squares(self, scale):
         """I times the mean of the squared losses of the last I rounds, or of a guess."""
@@ -113,19 +115,14 @@ class RadiusExperts(Tracker):
         return self.interval * min(scale * (1.0 - self.miss) * (scale * (1.0 - self.miss)), LARGEST)
 
 
-@register("faci-s")
-def faci_s(
-    alpha: float,
-    *,
-    max_score: float | None = None,
-    gammas: Any = GAMMAS,
-    interval: int = 100,
-    sigma: float | None = None,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> RadiusExperts:
-    """FACI on radii; ``published=True`` has the scale 1, whatever ``max_score`` is, and does not move at a tie."""
-    rule = tie_rule(tie, published, "neither")
-    return RadiusExperts(alpha, 1.0 if published else max_score, gammas, interval, sigma, rule, domain, on_missing)
+register(
+    "faci-s",
+    RadiusExperts,
+    "FACI on radii; ``published=True`` has the scale 1, whatever ``max_score`` is, and does not move at a tie.",
+    published={True: {"max_score": 1.0, "tie": "neither"}},
+    max_score=None,
+    gammas=GAMMAS,
+    interval=100,
+    sigma=None,
+    tie=None,
+)

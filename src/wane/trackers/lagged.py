@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wane.checks import described
+from wane.errors import InputTypeError
 from wane.trackers.base import Tracker
 
 INFINITY = float("inf")
@@ -29,7 +30,7 @@ class Lagged(Tracker):
     def __init__(self, tracker: Tracker) -> None:
         """Take over the tracker."""
         if not isinstance(tracker, Tracker):
-            raise TypeError(f"tracker must be a Tracker, got {described(tracker)}")
+            raise InputTypeError(f"must be a Tracker, got {described(tracker)}", about="tracker")
         self.tracker = tracker
         super().__init__(tracker.alpha, tracker.domain, tracker.on_missing)
         self.stale = 0.0
@@ -44,6 +45,12 @@ class Lagged(Tracker):
         """Warm the tracker inside; what it plays then is played one round later."""
         self.tracker.warm_start(scores)
         self.rounds = self.tracker.rounds
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.stale = cells.number(self.stale)
+        self.infinite = cells.number(self.infinite)
+        self.tracker._fields(cells)
 
     def _predict(self) -> float:
         return self.stale if self.infinite == 0.0 else self.infinite * INFINITY

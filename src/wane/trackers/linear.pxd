@@ -10,8 +10,6 @@ cdef double LARGE
 cdef class LinearTracker(Tracker):
     cdef readonly double rate, bias, exponent, start
     cdef readonly Py_ssize_t order, features, size
-    cdef readonly object tie
-    cdef readonly bint tie_covers
     cdef public double[::1] theta, x
     cdef double[::1] next
     @cython.locals(i=Py_ssize_t)

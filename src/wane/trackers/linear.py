@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from wane.checks import number, positive, scalar, vector, whole
+from wane.errors import InputError
 from wane.trackers.base import Tracker
-from wane.trackers.control import covers, zeros
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.control import zeros
+from wane.trackers.registry import register
 from wane.vectors import copy, dot, within
 
 LARGE = 1e150  # of weights and features: their products are finite
@@ -45,7 +46,7 @@ class LinearTracker(Tracker):
         features: the number of the user's features.
         bias: the constant feature.
         exponent: p; 0 is a constant rate.
-        start: every weight at the start.
+        start: every weight at the start; "order" is 1/max(order, 1), as in their code.
         tie: what score = radius is, a "miss" or "covered".
         domain: "nonnegative" or "real".
         on_missing: "error" or "skip".
@@ -81,23 +82,21 @@ class LinearTracker(Tracker):
         features: int = 0,
         bias: float = 1.0,
         exponent: float = 0.0,
-        start: float = 0.0,
+        start: float | str = 0.0,
         tie: str = "miss",
         domain: str = "nonnegative",
         on_missing: str = "error",
     ) -> None:
         """Every weight is ``start``."""
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
         self.rate = positive("rate", rate)
         self.order = whole("order", order, 0)
         self.features = whole("features", features, 0)
         self.bias = number("bias", bias)
         self.exponent = scalar("exponent", exponent)
         if not 0.0 <= self.exponent <= 1.0:
-            raise ValueError(f"exponent must lie in [0, 1], got {exponent!r}: 0 is a constant rate")
-        self.start = number("start", start)
-        self.tie = tie
-        self.tie_covers = covers(tie)
+            raise InputError(f"must lie in [0, 1], got {exponent!r}", about="exponent", cure="0 is a constant rate")
+        self.start = 1.0 / max(self.order, 1) if start == "order" else number("start", start)
         self.size = self.features + self.order + 1
         self.theta = np.full(self.size, self.start).data
         self.next = zeros(self.size)
@@ -108,9 +107,14 @@ class LinearTracker(Tracker):
         """The user's features of the next round."""
         given = vector("features", values, self.features)
         if not within(given.data, LARGE):
-            raise ValueError(f"features must be at most {LARGE:g}, got {given}")
+            raise InputError(f"must be at most {LARGE:g}, got {given}", about="features")
         for i in range(self.features):
             self.x[i] = given[i]
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        cells.vector(self.theta)
+        cells.vector(self.x)
 
     def _predict(self) -> float:
         q = dot(self.theta, self.x) if self.rounds >= self.order else 0.0
@@ -118,7 +122,7 @@ class LinearTracker(Tracker):
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
-        miss = 1.0 if score > played or (score == played and not self.tie_covers) else 0.0
+        miss = self._missed(score, played)
         step = self.rate * math.exp(-self.exponent * math.log(self.rounds + 1.0)) * (miss - self.miss)
         self._learn(step if self.rounds >= self.order else 0.0, score)
 
@@ -139,21 +143,16 @@ class LinearTracker(Tracker):
         )
 
 
-@register("linear-tracker")
-def linear_tracker(
-    alpha: float,
-    *,
-    rate: float = 0.1,
-    order: int = 0,
-    features: int = 0,
-    bias: float = 1.0,
-    exponent: float = 0.0,
-    start: float = 0.0,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """The linear quantile tracker; by default an intercept alone, ``order`` adds past scores, ``features`` yours."""
-    start, rule = 1.0 / max(order, 1) if published else start, tie_rule(tie, published)
-    return LinearTracker(alpha, rate, order, features, bias, exponent, start, rule, domain, on_missing)
+register(
+    "linear-tracker",
+    LinearTracker,
+    "The linear quantile tracker; by default an intercept alone, ``order`` adds past scores, ``features`` yours.",
+    published={True: {"start": "order", "tie": "covered"}},
+    rate=0.1,
+    order=0,
+    features=0,
+    bias=1.0,
+    exponent=0.0,
+    start=0.0,
+    tie=None,
+)

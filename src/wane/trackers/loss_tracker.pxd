@@ -10,11 +10,12 @@ cdef double TOLERATED, LONGEST
 cdef class LossTracker(Tracker):
     cdef readonly Learner learner
     cdef readonly Loss loss
-    cdef Hint scale
+    cdef Hint hint
     cdef readonly object auto_epsilon
     cdef public double waiting, total, late, sums, warned_of_reach, warned_of_bias
     cdef readonly double reach
     cdef double patience
+    cdef bint loss_remembers
     cdef int _judge_bias(self) except -1 nogil
     cdef int _too_steep(self, double gradient) except -1 with gil
     cdef int _needs_warm_start(self) except -1 with gil

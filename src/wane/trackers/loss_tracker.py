@@ -15,14 +15,18 @@ from __future__ import annotations
 import copy
 import math
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wane.checks import described, number
 from wane.domains import Nonnegative
+from wane.errors import InputError, InputTypeError
 from wane.learners.adagrad import AdaGrad
 from wane.learners.base import Learner
+from wane.learners.coin_betting import CoinBetting
 from wane.learners.magnitude import MagnitudeLearner
 from wane.learners.odd import OddMagnitudeLearner
 from wane.learners.rule import erfi_rule
@@ -30,7 +34,7 @@ from wane.learners.simplified import SimplifiedMagnitudeLearner
 from wane.trackers.base import Tracker
 from wane.trackers.batch import checked
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.registry import NEEDED, register
 
 LONGEST = 1e300  # a gradient that a learner is given
 TOLERATED = 0.01  # under-coverage by discounting that passes without a warning
@@ -70,12 +74,13 @@ class LossTracker(Tracker):
     ) -> None:
         """Take over the learner and the loss."""
         if not isinstance(learner, Learner) or learner.dim is not None:
-            raise TypeError(f"learner must be a Learner on the line (dim=None), got {described(learner)}")
+            raise InputTypeError(f"must be a Learner on the line (dim=None), got {described(learner)}", about="learner")
         if not isinstance(loss, Loss):
-            raise TypeError(f"loss must be a Loss such as Pinball(alpha), got {described(loss)}")
+            raise InputTypeError(f"must be a Loss such as Pinball(alpha), got {described(loss)}", about="loss")
         if auto_epsilon and "epsilon" not in learner.parameters:
-            raise TypeError(f"auto_epsilon needs a learner with an epsilon, got {learner!r}")
+            raise InputTypeError(f"needs a learner with an epsilon, got {learner!r}", about="auto_epsilon")
         self.loss = copy.copy(loss)  # its level is this tracker's own
+        self.loss_remembers = len(self.loss.memory) > 0
         self.auto_epsilon = auto_epsilon
         self.waiting = 1.0 if auto_epsilon else 0.0  # for warm_start
         self.total = 0.0  # S*, Eq. (discounted_g_sum), in units of the learner's h; magnitude learners only
@@ -87,8 +92,8 @@ class LossTracker(Tracker):
 
     def _adopt(self, learner: Any) -> None:
         self.learner = learner
-        self.scale: Any = learner.h if isinstance(learner, (MagnitudeLearner, OddMagnitudeLearner)) else None
-        steady = self.scale is not None and isinstance(self.loss, Pinball) and learner.discount < 1.0
+        self.hint: Any = learner.h if isinstance(learner, (MagnitudeLearner, OddMagnitudeLearner)) else None
+        steady = self.hint is not None and isinstance(self.loss, Pinball) and learner.discount < 1.0
         self.reach = largest_radius(learner) if steady else math.inf
         self.patience = 5.0 / (1.0 - learner.discount) if steady else math.inf  # rounds until the bias is judged
 
@@ -105,12 +110,9 @@ class LossTracker(Tracker):
             past = checked(self, scores)
             past = past[~np.isnan(past)]
             if not len(past):
-                raise ValueError("warm_start needs at least one score to choose epsilon from")
-            guess = float(guessed_epsilon(past[None], self.alpha)[0])
+                raise InputError("warm_start needs at least one score to choose epsilon from", argument="scores")
             before = self.learner
-            given = {k: getattr(before, k) for k in before.parameters}
-            self._adopt(type(before)(**{**given, "epsilon": guess}))
-            self.waiting = 0.0
+            self.begin_with(float(guessed_epsilon(past[None], self.alpha)[0]))
             try:
                 self.run(scores)
             except BaseException:
@@ -119,6 +121,12 @@ class LossTracker(Tracker):
                 raise
         else:
             self.run(scores)
+
+    def begin_with(self, epsilon: float) -> None:
+        """Start anew with this epsilon, as ``warm_start`` does with the one that it has guessed."""
+        given = {k: getattr(self.learner, k) for k in self.learner.parameters}
+        self._adopt(type(self.learner)(**{**given, "epsilon": epsilon}))
+        self.waiting = 0.0
 
     def level_changed(self, miss: float) -> None:
         """The level lives in the loss as well."""
@@ -157,10 +165,10 @@ class LossTracker(Tracker):
         True
         """
         if self.signed:
-            raise ValueError("the lemmas are about scores >= 0: this tracker was made with domain='real'")
+            raise InputError("the lemmas are about scores >= 0: this tracker was made with domain='real'")
         learner = self._with_guarantees()
         if self.late:
-            raise ValueError(
+            raise InputError(
                 "the lemmas are about labels in time and a tracker's own radii: a label came late, or for a radius "
                 "that a narrower level had lifted"
             )
@@ -170,56 +178,31 @@ class LossTracker(Tracker):
         return 2.0 * math.sqrt(v) * one + (14.0 if max_score is None else 15.0) * h * one * one
 
     def _with_guarantees(self) -> Any:
-        if self.scale is None:
-            raise TypeError(f"the coverage lemmas are about magl-d and magl, not {self.learner!r}")
+        if self.hint is None:
+            raise InputTypeError(f"the coverage lemmas are about magl-d and magl, not {self.learner!r}")
         return self.learner
 
-    def flat(self) -> int:
-        """The memory, and what warm_start may change, if the learner is flat."""
-        inside = self.learner.flat()
-        return inside + 8 if inside else 0
-
-    def _write(self, rows, i, at):
-        rows[i, at] = self.rounds
-        rows[i, at + 1] = self.waiting
-        rows[i, at + 2] = self.total
-        rows[i, at + 3] = self.late
-        rows[i, at + 4] = self.sums
-        rows[i, at + 5] = self.warned_of_reach
-        rows[i, at + 6] = self.warned_of_bias
-        rows[i, at + 7] = self.reach
-        return self.learner._write(rows, i, at + 8)
-
-    def _read(self, rows, i, at):
-        self.rounds = int(rows[i, at])
-        self.waiting = rows[i, at + 1]
-        self.total = rows[i, at + 2]
-        self.late = rows[i, at + 3]
-        self.sums = rows[i, at + 4]
-        self.warned_of_reach = rows[i, at + 5]
-        self.warned_of_bias = rows[i, at + 6]
-        self.reach = rows[i, at + 7]
-        return self.learner._read(rows, i, at + 8)
-
-    def choose_epsilon(self, rows: np.ndarray, at: int, scores: np.ndarray) -> None:
-        """In states that ``_write`` has put into columns from ``at`` on: the epsilon that ``warm_start`` would choose.
-
-        ``scores`` has a row for each row.
-        """
-        epsilon = guessed_epsilon(scores, self.alpha)
-        rows[:, at + 1] = 0.0
-        rows[:, at + 7] = (
-            np.maximum(0.0, epsilon * self.reach / self.learner.epsilon) if self.reach < math.inf else math.inf
-        )
-        rows[:, at + 8] = epsilon
+    def _fields(self, cells):
+        if self.loss_remembers:  # a loss of a user's
+            cells.vary()
+        self.rounds = cells.whole(self.rounds)
+        self.waiting = cells.number(self.waiting)
+        self.total = cells.number(self.total)
+        self.late = cells.number(self.late)
+        self.sums = cells.number(self.sums)
+        self.warned_of_reach = cells.number(self.warned_of_reach)
+        self.warned_of_bias = cells.number(self.warned_of_bias)
+        self.reach = cells.number(self.reach)
+        self.learner._fields(cells)
 
     def _predict(self) -> float:
         radius = self.learner._predict()
         return radius if self.signed or radius > 0.0 else 0.0
 
-    def atomic(self) -> bool:
-        """The gradient of the pinball loss is always one that can be learned."""
-        return isinstance(self.loss, Pinball)
+    @property
+    def atomic(self) -> Any:
+        """The gradient of the pinball loss is always one that can be learned; so it depends on the learner."""
+        return isinstance(self.loss, Pinball) and self.learner.atomic
 
     def _ready(self, score: float) -> None:
         if self.waiting != 0.0:
@@ -239,25 +222,29 @@ class LossTracker(Tracker):
         self.learner._update(gradient, factor)
         if played != current:
             self.late = 1.0
-        if self.scale is not None:
+        if self.hint is not None:
             self._add(gradient)
 
     def _add(self, gradient: float) -> None:
         """S* after this gradient; the learner's h has just become the unit."""
-        kept = self.scale.shrink if self.scale.shrink_exponent == 0 else 0.0  # else a jump by 2^512 or more
-        self.total = kept * self.total - self.scale.divide(gradient)
-        if self.scale.exponent == 0:
-            self.sums = self.sums + self.total * self.scale.mantissa
+        kept = self.hint.shrink if self.hint.shrink_exponent == 0 else 0.0  # else a jump by 2^512 or more
+        self.total = kept * self.total - self.hint.divide(gradient)
+        if self.hint.exponent == 0:
+            self.sums = self.sums + self.total * self.hint.mantissa
 
     def _judge_bias(self) -> None:
         if (1.0 - self.learner.discount) * self.sums > TOLERATED * self.rounds:
             self._warn_of_bias()
 
     def _needs_warm_start(self) -> None:
-        raise ValueError("epsilon='auto' is chosen from past scores: call warm_start(scores) first, or give a number")
+        raise InputError(
+            "epsilon='auto' is chosen from past scores",
+            argument="epsilon",
+            cure="call warm_start(scores) first, or give a number",
+        )
 
     def _too_steep(self, gradient: float) -> None:
-        raise ValueError(f"the loss has the gradient {gradient!r} here, too steep to learn from: nothing was learned")
+        raise InputError(f"the loss has the gradient {gradient!r} here, too steep to learn from: nothing was learned")
 
     def _warn_of_reach(self, score: float) -> None:
         warnings.warn(
@@ -301,99 +288,107 @@ def largest_radius(learner: Learner) -> float:
     return max(0.0, learner.epsilon * erfi_rule(d / (1.0 - d), d * d / (1.0 - d * d)))  # type: ignore[attr-defined]
 
 
-def chosen(loss: Any, alpha: float) -> Loss:
+def chosen(loss: Any, alpha: float, tie: str = "miss") -> Loss:
     """A loss by name, as it is, or from a user's subgradient."""
     if isinstance(loss, Loss):
         if loss.alpha != alpha:
-            raise ValueError(f"the loss has alpha {loss.alpha!r}, the tracker {alpha!r}: give both the same")
+            raise InputError(
+                f"the loss has alpha {loss.alpha!r}, the tracker {alpha!r}", argument="loss", cure="give both the same"
+            )
         return loss
     if callable(loss):
         return UserLoss(alpha, loss)
-    known = {"pinball": Pinball, "skewed-quadratic": SkewedQuadratic}
-    if loss not in known:
-        raise ValueError(f"loss must be one of {', '.join(known)}, a Loss or a subgradient, got {described(loss)}")
-    return known[loss](alpha)
+    if loss == "pinball":
+        return Pinball(alpha, tie)
+    if loss != "skewed-quadratic":
+        raise InputError(
+            f"must be one of pinball, skewed-quadratic, a Loss or a subgradient, got {described(loss)}", about="loss"
+        )
+    return SkewedQuadratic(alpha)
 
 
-def magnitude(alpha: float, epsilon: Any, discount: float, loss: Any, domain: str, on_missing: str) -> LossTracker:
-    """Algorithm 4: the odd form of Algorithm 1, of which the radius on [0, inf) is the positive part."""
-    learner = OddMagnitudeLearner(initial(epsilon), discount)
-    return LossTracker(learner, chosen(loss, alpha), domain, on_missing, epsilon == "auto")
-
-
-def initial(epsilon: Any) -> Any:
-    """The epsilon to make a learner with; "auto" is replaced at the warm start."""
-    return 1.0 if isinstance(epsilon, str) and epsilon == "auto" else epsilon
-
-
-@register("magl-d")
-def magl_d(
+def with_learner(
+    learner: Callable[..., Learner],
     alpha: float,
     *,
-    epsilon: float | str = 1.0,
-    discount: float = 0.999,
     loss: Any = "pinball",
+    tie: str = "miss",
     domain: str = "nonnegative",
     on_missing: str = "error",
+    **arguments: Any,
 ) -> LossTracker:
-    """MagL-D, the paper's method: Algorithm 1 with a discount. It under-covers by (1 - discount) times its mean sum."""
-    return magnitude(alpha, epsilon, discount, loss, domain, on_missing)
+    """A tracker by its learner, made with these arguments; an epsilon of "auto" is replaced at the warm start."""
+    epsilon = arguments.get("epsilon")
+    auto = isinstance(epsilon, str) and epsilon == "auto"
+    made = learner(**arguments | {"epsilon": 1.0} if auto else arguments)
+    return LossTracker(made, chosen(loss, alpha, tie), domain, on_missing, auto)
 
 
-@register("magl")
-def magl(
-    alpha: float,
-    *,
-    epsilon: float | str = 1.0,
-    loss: Any = "pinball",
-    domain: str = "nonnegative",
-    on_missing: str = "error",
+def scale_free(
+    alpha: float, *, max_score: float, tie: str, domain: str = "nonnegative", on_missing: str = "error"
 ) -> LossTracker:
-    """MagL: Algorithm 2, which forgets nothing."""
-    return magnitude(alpha, epsilon, 1.0, loss, domain, on_missing)
+    """Scale-free gradient descent (Bhatnagar et al. 2023)."""
+    learner = AdaGrad(max_score / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
+    return LossTracker(learner, Pinball(alpha, tie), domain, on_missing)
 
 
-@register("magdis")
-def magdis(
-    alpha: float,
-    *,
-    epsilon: float | str = 1.0,
-    discount: float = 0.999,
-    initial_variance: float = 1.0,
-    loss: Any = "pinball",
-    on_missing: str = "error",
-) -> LossTracker:
-    """MagDis: Algorithm 5, without hint and clipping; on [0, inf) only."""
-    learner = SimplifiedMagnitudeLearner(initial(epsilon), discount, initial_variance)
-    return LossTracker(learner, chosen(loss, alpha), "nonnegative", on_missing, epsilon == "auto")
-
-
-@register("sf-ogd")
-def sf_ogd(
-    alpha: float,
-    *,
-    max_score: float,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
+# Algorithm 4: the odd form of Algorithm 1, of which the radius on [0, inf) is the positive part.
+register(
+    "magl-d",
+    partial(with_learner, OddMagnitudeLearner),
+    "MagL-D, the paper's method: Algorithm 1 with a discount. It under-covers by (1 - discount) times its mean sum.",
+    epsilon=1.0,
+    discount=0.999,
+    loss="pinball",
+)
+register(
+    "magl",
+    partial(with_learner, OddMagnitudeLearner),
+    "MagL: Algorithm 2, which forgets nothing.",
+    epsilon=1.0,
+    loss="pinball",
+)
+register(
+    "magdis",
+    partial(with_learner, SimplifiedMagnitudeLearner),
+    "MagDis: Algorithm 5, without hint and clipping; on [0, inf) only.",
+    fixed={"domain": "nonnegative"},
+    epsilon=1.0,
+    discount=0.999,
+    initial_variance=1.0,
+    loss="pinball",
+)
+register(
+    "sf-ogd",
+    scale_free,
     """Scale-free gradient descent (Bhatnagar et al. 2023): r <- max(0, r - D g / sqrt(3 sum g^2)), D = max_score.
 
     ``published=True`` takes the gradient of the published code, which is 0 at a tie.
-    """
-    learner = AdaGrad(max_score / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
-    return LossTracker(learner, Pinball(alpha, tie_rule(tie, published, "neither")), domain, on_missing)
+    """,
+    published={True: {"tie": "neither"}},
+    max_score=NEEDED,
+    tie=None,
+)
+register(
+    "simple-ogd",
+    scale_free,
+    "Simple OGD of the paper's table: scale-free gradient descent with D = 1, whatever the scores are.",
+    fixed={"max_score": 1.0},
+    published={True: {"tie": "neither"}},
+    tie=None,
+)
+# Adaptive conformal inference by betting (Podkopaev, Xu, Lee 2024, arXiv 2412.19318). Verified from public summaries of
+# the paper: the Krichevsky-Trofimov bettor on the subgradients of the pinball loss, which gives the long-run coverage
+# and has no rate. Not verified: its initial wealth (taken as 1, ``epsilon``), its ties, and the other algorithm of the
+# paper (online Newton steps), which is not here.
+register(
+    "kt",
+    partial(with_learner, CoinBetting),
+    r"""KT betting: :math:`q_{t+1} = W_t \frac{-\sum_{i \le t} g_i}{t+1}`, with wealth :math:`W_t = W_{t-1} - g_t q_t`.
 
-
-@register("simple-ogd")
-def simple_ogd(
-    alpha: float,
-    *,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """Simple OGD of the paper's table: scale-free gradient descent with D = 1, whatever the scores are."""
-    return sf_ogd(alpha, max_score=1.0, tie=tie, published=published, domain=domain, on_missing=on_missing)
+    This is ``learners.CoinBetting`` on the pinball loss. The rule has no discount; one below 1 is this library's own.
+    """,
+    epsilon=1.0,
+    discount=1.0,
+    tie="miss",
+)

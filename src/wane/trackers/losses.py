@@ -6,7 +6,35 @@ from collections.abc import Callable
 from typing import Any
 
 from wane.checks import described, scalar, share
+from wane.errors import InputError, InputTypeError
 from wane.state.stateful import Stateful
+
+AT_TIE = {"miss": 1.0, "covered": 0.0, "neither": -1.0}
+
+
+def at_tie(tie: Any, allowed: tuple[str, ...] = tuple(AT_TIE)) -> float:
+    """What ``missed`` needs to know of a rule for ties, checked.
+
+    >>> at_tie("covered")
+    0.0
+    """
+    if not isinstance(tie, str) or tie not in allowed:
+        known = ", ".join(map(repr, allowed[:-1]))
+        raise InputError(f"must be {known} or {allowed[-1]!r}, got {described(tie)}", about="tie")
+    return AT_TIE[tie]
+
+
+def missed(score, radius, at_tie, alpha):
+    """1 for a miss and 0 for a round that is covered. A tie is a miss, covered, or neither: alpha, which moves nothing.
+
+    >>> missed(2.0, 1.0, 1.0, 0.1), missed(1.0, 1.0, 1.0, 0.1), missed(1.0, 1.0, -1.0, 0.1)
+    (1.0, 1.0, 0.1)
+    """
+    if radius > score:
+        return 0.0
+    if radius == score:
+        return at_tie if at_tie >= 0.0 else alpha
+    return 1.0
 
 
 class Loss(Stateful):
@@ -42,19 +70,12 @@ class Pinball(Loss):
 
     def __init__(self, alpha: float, tie: str = "miss") -> None:
         """A level and a rule for ties."""
-        if tie not in ("miss", "covered", "neither"):
-            raise ValueError(f"tie must be 'miss', 'covered' or 'neither', got {described(tie)}")
-        self.alpha = share("alpha", alpha)
+        self.at_tie = at_tie(tie)
         self.tie = tie
-        self.misses = tie == "miss"
-        self.covers = tie == "covered"
+        self.alpha = share("alpha", alpha)
 
     def _gradient(self, radius: float, score: float) -> float:
-        if radius > score or (self.covers and radius == score):
-            return self.alpha
-        if radius == score and not self.misses:
-            return 0.0
-        return self.alpha - 1.0
+        return self.alpha - missed(score, radius, self.at_tie, self.alpha)
 
 
 class SkewedQuadratic(Loss):
@@ -89,7 +110,9 @@ class UserLoss(Loss):
     def __init__(self, alpha: float, subgradient: Callable[[float, float], float]) -> None:
         """Any function; alpha is what the tracker reports as its level."""
         if not callable(subgradient):
-            raise TypeError(f"subgradient must be a function of (radius, score), got {described(subgradient)}")
+            raise InputTypeError(
+                f"must be a function of (radius, score), got {described(subgradient)}", about="subgradient"
+            )
         self.alpha = share("alpha", alpha)
         self.subgradient = subgradient
 
@@ -100,7 +123,7 @@ def gradient_in_python(loss: Any, radius: float, score: float) -> float:
         raise NotImplementedError(f"{type(loss).__name__} must define _gradient")
     g = scalar("the subgradient", loss.subgradient(radius, score))
     if not (g <= 0.0 if radius <= score else g >= 0.0):
-        raise ValueError(
+        raise InputError(
             f"the subgradient of a loss that is smallest at the score must be <= 0 at radius <= score and >= 0 above, "
             f"got {g!r} at radius {radius!r}, score {score!r}"
         )

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from wane.checks import scalar
+from wane.errors import InputError
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register
 
@@ -36,7 +37,7 @@ class NexConformal(Tracker):
 
     Args:
         alpha: the share of misses.
-        decay: the paper's rho, strictly between 0 and 1.
+        decay: the paper's rho, strictly between 0 and 1; None is 1 - alpha / 4.
         finite_sample: whether the score to come has its weight.
         domain: "nonnegative" or "real".
         on_missing: "error" or "skip".
@@ -47,21 +48,23 @@ class NexConformal(Tracker):
 
     parameters = ("alpha", "decay", "finite_sample", "domain", "on_missing")
     memory = ("rounds", "ring", "scores", "births")
-    can_fail = False
+    atomic = True
 
     def __init__(
         self,
         alpha: float,
-        decay: float,
+        decay: float | None = None,
         finite_sample: bool = True,
         domain: str = "nonnegative",
         on_missing: str = "error",
     ) -> None:
         """Nothing seen."""
         super().__init__(alpha, domain, on_missing)
-        self.decay = scalar("decay", decay)
+        self.decay = 1.0 - self.miss / 4.0 if decay is None else scalar("decay", decay)
         if not 0.0 < self.decay <= 0.999999:
-            raise ValueError(f"decay must be > 0 and <= 0.999999, got {decay!r}: 'split' forgets nothing")
+            raise InputError(
+                f"must be > 0 and <= 0.999999, got {decay!r}", about="decay", cure="'split' forgets nothing"
+            )
         self.finite_sample = bool(finite_sample)
         length = int(math.log(LEAST) / math.log(self.decay)) + 1
         self.length = length
@@ -139,16 +142,11 @@ class NexConformal(Tracker):
         return low
 
 
-@register("nex")
-def nex(
-    alpha: float,
-    *,
-    decay: float | None = None,
-    finite_sample: bool = True,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> NexConformal:
-    """NExCP; ``published=True`` leaves out the weight of the score to come, and decay=None is 1 - alpha / 4."""
-    rho = 1.0 - scalar("alpha", alpha) / 4.0 if decay is None else decay
-    return NexConformal(alpha, rho, finite_sample and not published, domain, on_missing)
+register(
+    "nex",
+    NexConformal,
+    "NExCP; ``published=True`` leaves out the weight of the score to come, and decay=None is 1 - alpha / 4.",
+    published={True: {"finite_sample": False}},
+    decay=None,
+    finite_sample=True,
+)

@@ -1,4 +1,4 @@
-"""Methods by name: each file of this package registers what it defines."""
+"""Methods by name: each file of this package registers its class, in a row that says what makes it this method."""
 
 from __future__ import annotations
 
@@ -10,30 +10,113 @@ from typing import Any
 
 import numpy as np
 
+from wane.checks import described
+from wane.errors import InputError, InputTypeError, Setting
 from wane.trackers.base import Tracker
 
 METHODS: dict[str, Callable[..., Tracker]] = {}
+NEEDED: Any = inspect.Parameter.empty  # in place of a default: the setting must be given
+COMMON = {"domain": "nonnegative", "on_missing": "error"}  # every method takes these, unless its row fixes them
 
 
-def register(name: str) -> Callable[[Callable[..., Tracker]], Callable[..., Tracker]]:
-    """Make a factory, a function of alpha and keywords, known by name."""
+class Method:
+    """A row of the registry: the class of a method, and what can be set, with the defaults of this method.
+
+    Args:
+        maker: the class, or a function of alpha and keywords.
+        about: one line for tables; what follows an empty line is said only of this method.
+        settings: what can be set, and the defaults, where ``NEEDED`` is none and a class is a new object of it.
+        fixed: arguments of the class that cannot be set.
+        published: what published code does, by the value of the setting ``published``: these arguments take the place
+            of what was given. An explicit ``tie`` stays.
+    """
+
+    def __init__(
+        self,
+        maker: Callable[..., Tracker],
+        about: str,
+        settings: dict[str, Any],
+        fixed: dict[str, Any],
+        published: dict[Any, dict[str, Any]],
+    ) -> None:
+        """Take the row."""
+        self.maker, self.fixed, self.published, self.__doc__ = maker, fixed, published, about
+        self.new = {k: v for k, v in settings.items() if isinstance(v, type) and v is not NEEDED}
+        shown = settings | dict.fromkeys(self.new) | ({"published": False} if published else {})
+        shown |= {k: v for k, v in COMMON.items() if k not in fixed}
+        keyword = [
+            inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=v, annotation=kind_of(v))
+            for k, v in shown.items()
+        ]
+        alpha = inspect.Parameter("alpha", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=float)
+        self.__signature__ = inspect.Signature([alpha, *keyword])
+
+    def __call__(self, *args: Any, **given: Any) -> Tracker:
+        """The tracker."""
+        bound = self.__signature__.bind(*args, **given)
+        bound.apply_defaults()
+        values = {**self.fixed, **bound.arguments}
+        whose = chosen_preset(values.pop("published", False), self.published)
+        if "tie" in values and values["tie"] is None:
+            values["tie"] = self.published.get(whose, {}).get("tie", "miss")
+        values |= {k: v for k, v in self.published.get(whose, {}).items() if k != "tie"}
+        values |= {k: cls() for k, cls in self.new.items() if values[k] is None}
+        if "published" in getattr(self.maker, "parameters", ()):
+            values["published"] = whose
+        return self.maker(values.pop("alpha"), **values)
+
+
+def kind_of(default: Any) -> Any:
+    """What a signature says of a setting with this default."""
+    return float if default is NEEDED else Any if default is None else type(default)
+
+
+def chosen_preset(published: Any, known: dict[Any, Any]) -> Any:
+    """Whose code to follow: nobody's (False), the authors' (True), or that of a package by name.
+
+    >>> chosen_preset(0, {True: {}}), chosen_preset("adaptiveconformal", {"adaptiveconformal": {}})
+    (False, 'adaptiveconformal')
+    """
+    if not isinstance(published, str):
+        return bool(published)
+    if published not in known:
+        named = ["False", *map(repr, known)]
+        raise InputError(
+            f"must be {', '.join(named[:-1])} or {named[-1]}, got {described(published)}", about="published"
+        )
+    return published
+
+
+def register(
+    name: str,
+    maker: Callable[..., Tracker] | None = None,
+    about: str = "",
+    *,
+    fixed: dict[str, Any] | None = None,
+    published: dict[Any, dict[str, Any]] | None = None,
+    **settings: Any,
+) -> Any:
+    """Make a method known by name: by its class and a row, or, as a decorator, by a function of alpha and keywords.
+
+    ``Method`` explains the arguments. A tracker of your own is registered in the same way:
+
+    >>> from wane.trackers.trivial import Trivial
+    >>> _ = register("doctest-only", Trivial, "As trivial, for real scores.", fixed={"domain": "real"})
+    >>> make("doctest-only", 0.25).run([1.0, 1.0, 1.0, 1.0])
+    array([ inf,  inf,  inf, -inf])
+    >>> _ = METHODS.pop("doctest-only")
+    """
+    if name in METHODS:
+        raise InputError(f"a method called {name!r} exists already", argument="name")
+    if maker is not None:
+        METHODS[name] = Method(maker, about, settings, fixed or {}, published or {})
+        return maker
 
     def known(factory: Callable[..., Tracker]) -> Callable[..., Tracker]:
-        if name in METHODS:
-            raise ValueError(f"a method called {name!r} exists already")
         METHODS[name] = factory
         return factory
 
     return known
-
-
-def tie_rule(tie: str | None, published: Any, theirs: str = "covered") -> str:
-    """What a tie is: as the user says; else as in published code, if that is asked for; else a miss, as in the paper.
-
-    >>> tie_rule(None, False), tie_rule(None, True), tie_rule("miss", True)
-    ('miss', 'covered', 'miss')
-    """
-    return tie if tie is not None else theirs if published else "miss"
 
 
 def names() -> list[str]:
@@ -51,17 +134,37 @@ def refuse_unknown(given: Iterable[Any]) -> None:
     >>> refuse_unknown(["magl", "mgal-d"])
     Traceback (most recent call last):
     ...
-    ValueError: no method is called 'mgal-d', did you mean 'magl-d'? Known are aci, agaci, ...
+    wane.errors.InputError: no method is called 'mgal-d', did you mean 'magl-d'? Known are aci, agaci, ...
     """
     wanted = list(given)
     known = ", ".join(names())
     if not wanted:
-        raise ValueError(f"no method is given: known are {known}")
+        raise InputError("no method is given", argument="method", cure=f"known are {known}")
     for name in wanted:
         if name not in METHODS:
             near = difflib.get_close_matches(str(name), METHODS, 1)
             hint = f", did you mean {near[0]!r}? Known" if near else ": known"
-            raise ValueError(f"no method is called {name!r}{hint} are {known}")
+            raise InputError(f"no method is called {name!r}{hint} are {known}", argument="method")
+
+
+def refuse_other_settings(name: str, given: dict[str, Any]) -> None:
+    """An error that names the first setting that the method lacks or does not know."""
+    signature = inspect.signature(METHODS[name])
+    known = [p for k, p in signature.parameters.items() if k != "alpha"]
+    for p in known:
+        if p.default is p.empty and p.kind is p.KEYWORD_ONLY and p.name not in given:
+            raise InputTypeError(
+                f"{name}: missing a required argument: {p.name!r}; it takes {signature}",
+                argument=p.name,
+                cure=("give ", Setting(p.name)),
+            )
+    if not any(p.kind is p.VAR_KEYWORD for p in known):
+        for k in given.keys() - {p.name for p in known}:
+            raise InputTypeError(
+                f"{name}: got an unexpected keyword argument {k!r}; it takes {signature}",
+                argument=k,
+                cure="leave it out",
+            )
 
 
 def make(name: str, alpha: float | None = None, *, coverage: float | None = None, **hyperparameters: Any) -> Tracker:
@@ -71,14 +174,14 @@ def make(name: str, alpha: float | None = None, *, coverage: float | None = None
         name: one of ``names()``.
         alpha: the share of rounds that may be missed.
         coverage: 1 - alpha, instead of alpha.
-        hyperparameters: of the method; its factory documents them, and a missing one is a TypeError.
+        hyperparameters: of the method; ``wane methods NAME`` lists them, and a missing one is a TypeError.
 
     >>> make("magl-d", coverage=0.9).alpha
     0.1
     """
     refuse_unknown([name])
     if (alpha is None) == (coverage is None):
-        raise TypeError("give alpha, the share of misses, or coverage = 1 - alpha, and not both")
+        raise InputTypeError("give alpha, the share of misses, or coverage = 1 - alpha, and not both", argument="alpha")
     if alpha is None:
         alpha = round(1.0 - coverage, 12)  # type: ignore[operator]
     if isinstance(alpha, (float, np.floating)) and alpha > 0.5:
@@ -86,9 +189,5 @@ def make(name: str, alpha: float | None = None, *, coverage: float | None = None
             f"alpha = {alpha:g} is the share of rounds that may be missed: did you mean coverage={alpha:g}?",
             stacklevel=2,
         )
-    factory = METHODS[name]
-    try:
-        inspect.signature(factory).bind(alpha, **hyperparameters)
-    except TypeError as error:
-        raise TypeError(f"{name}: {error}; it takes {inspect.signature(factory)}") from None
-    return factory(alpha, **hyperparameters)
+    refuse_other_settings(name, hyperparameters)
+    return METHODS[name](alpha, **hyperparameters)

@@ -8,8 +8,6 @@ cdef double CAP
 cdef class SAOCP(Tracker):
     cdef readonly double max_score
     cdef readonly Py_ssize_t lifetime, room
-    cdef readonly object tie
-    cdef double at_tie
     cdef public double radius
     cdef public Py_ssize_t alive
     cdef public double[::1] born, life, prior, x, v, z, y, w

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import described, positive, whole
+from wane.checks import positive, whole
 from wane.trackers.base import Tracker
 from wane.trackers.control import zeros
-from wane.trackers.registry import register, tie_rule
+from wane.trackers.registry import NEEDED, register
 
 CAP = 1e200  # of the wealth of an expert: sums of weights stay finite
 LEVELS = 41  # powers of two in the number of a round, up to 2^40
@@ -58,6 +58,8 @@ class SAOCP(Tracker):
 
     parameters = ("alpha", "max_score", "lifetime", "tie", "domain", "on_missing")
     memory = ("rounds", "radius", "alive", "born", "life", "prior", "x", "v", "z", "y", "w")
+    atomic = True
+    ties = ("miss", "covered", "neither")
 
     def __init__(
         self,
@@ -69,13 +71,9 @@ class SAOCP(Tracker):
         on_missing: str = "error",
     ) -> None:
         """No expert is born."""
-        super().__init__(alpha, domain, on_missing)
+        super().__init__(alpha, domain, on_missing, tie)
         self.max_score = positive("max_score", max_score)
         self.lifetime = whole("lifetime", lifetime, 1)
-        if tie not in ("miss", "covered", "neither"):
-            raise ValueError(f"tie must be 'miss', 'covered' or 'neither', got {described(tie)}")
-        self.tie = tie
-        self.at_tie = {"miss": 0.0, "covered": 1.0, "neither": 2.0}[tie]
         self.room = LEVELS * (self.lifetime // 2 + 2)
         self.radius = 0.0  # of the next round
         self.alive = 0  # the first so many entries of each array, the eldest first
@@ -167,23 +165,15 @@ class SAOCP(Tracker):
         return max((1.0 - self.miss) * (score - radius), self.miss * (radius - score))
 
     def _slope(self, radius, score):
-        if radius > score:
-            return self.miss
-        if radius < score or self.at_tie == 0.0:
-            return self.miss - 1.0
-        return self.miss if self.at_tie == 1.0 else 0.0
+        return self.miss - self._missed(score, radius)
 
 
-@register("saocp")
-def saocp(
-    alpha: float,
-    *,
-    max_score: float,
-    lifetime: int = 32,
-    tie: str | None = None,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> Tracker:
-    """SAOCP: scale-free gradient descents started in every round, mixed by coin betting; max_score is D."""
-    return SAOCP(alpha, max_score, lifetime, tie_rule(tie, published, "neither"), domain, on_missing)
+register(
+    "saocp",
+    SAOCP,
+    "SAOCP: scale-free gradient descents started in every round, mixed by coin betting; max_score is D.",
+    published={True: {"tie": "neither"}},
+    max_score=NEEDED,
+    lifetime=32,
+    tie=None,
+)

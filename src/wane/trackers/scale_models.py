@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, number, positive, whole
+from wane.errors import InputTypeError
 from wane.state.stateful import Stateful
 
 STEADY = 500.0  # rounds: the half-life of a scale that must not jump
@@ -157,7 +158,7 @@ class LogScale(ScaleModel):
     def __init__(self, periods: Any = PERIODS) -> None:
         """Nothing seen."""
         if isinstance(periods, (str, bytes)) or not hasattr(periods, "__iter__"):
-            raise TypeError(f"periods must be whole numbers of rounds, got {described(periods)}")
+            raise InputTypeError(f"must be whole numbers of rounds, got {described(periods)}", about="periods")
         self.periods = tuple(whole("periods", p, 2, 100_001) for p in periods)
         self.lengths: Any = np.array(self.periods, dtype=np.intp).data
         self.kept: Any = np.exp(-np.log(2.0) / np.array(HALF_LIVES)).data

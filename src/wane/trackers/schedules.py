@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import positive, real_array
+from wane.errors import InputError
 
 
 class HalfLife:
@@ -35,14 +36,16 @@ class HalfLife:
         """The discounts that arrive with labels at these times, which must not go back."""
         times = real_array("timestamps", timestamps)
         if times.ndim != 1 or not np.isfinite(times).all():
-            raise ValueError(f"timestamps must be a row of finite numbers, got shape {times.shape}")
+            raise InputError(f"must be a row of finite numbers, got shape {times.shape}", about="timestamps")
         if times.size == 0:
             return np.empty(0)
         with np.errstate(over="ignore"):
             gaps = np.diff(times, prepend=times[0] if self.last is None else self.last)
         if (gaps < 0.0).any():
             t = int(np.argmax(gaps < 0.0))
-            raise ValueError(f"timestamps[{t}] = {times[t]} lies before the one before it: sort the labels by time")
+            raise InputError(
+                f"= {times[t]} lies before the one before it", about="timestamps", row=t, cure="sort the labels by time"
+            )
         self.last = float(times[-1])
         with np.errstate(over="ignore"):
             return np.asarray(0.5 ** (gaps / self.half_life))

@@ -34,7 +34,7 @@ class SplitConformal(Tracker):
 
     parameters = ("alpha", "finite_sample", "domain", "on_missing")
     memory = ("rounds", "past")
-    can_fail = False
+    atomic = True
 
     def __init__(
         self, alpha: float, finite_sample: bool = True, domain: str = "nonnegative", on_missing: str = "error"
@@ -60,14 +60,10 @@ class SplitConformal(Tracker):
         self.past.push(score)
 
 
-@register("split")
-def split(
-    alpha: float,
-    *,
-    finite_sample: bool = True,
-    published: bool = False,
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-) -> SplitConformal:
-    """Split conformal prediction over all past scores; ``published=True`` drops the finite-sample correction."""
-    return SplitConformal(alpha, finite_sample and not published, domain, on_missing)
+register(
+    "split",
+    SplitConformal,
+    "Split conformal prediction over all past scores; ``published=True`` drops the finite-sample correction.",
+    published={True: {"finite_sample": False}},
+    finite_sample=True,
+)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from wane.errors import InputError
 from wane.order_statistics import History, higher
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register
@@ -32,7 +33,7 @@ class TrailingWindow(Tracker):
 
     parameters = ("alpha", "window", "domain", "on_missing")
     memory = ("rounds", "past")
-    can_fail = False
+    atomic = True
 
     def __init__(self, alpha: float, window: int = 100, domain: str = "nonnegative", on_missing: str = "error") -> None:
         """Nothing seen."""
@@ -43,9 +44,10 @@ class TrailingWindow(Tracker):
     def level_changed(self, miss: float) -> None:
         """A window that is too short for the level would be infinite for ever: an error."""
         if self.window is None or self.window < math.ceil(1.0 / miss):
-            raise ValueError(
-                f"window must hold at least 1 / alpha = {math.ceil(1.0 / miss)} scores, got {self.window}: "
-                "a longer window or a larger alpha"
+            raise InputError(
+                f"must hold at least 1 / alpha = {math.ceil(1.0 / miss)} scores, got {self.window}",
+                about="window",
+                cure="a longer window or a larger alpha",
             )
         self.miss = miss
 
@@ -53,6 +55,10 @@ class TrailingWindow(Tracker):
     def cold(self) -> bool:
         """Whether there are too few scores for this level."""
         return self.past.bag.n < math.ceil(1.0 / self.miss)
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.past._fields(cells)
 
     def _predict(self) -> float:
         if self.past.bag.n < math.ceil(1.0 / self.miss):
@@ -63,9 +69,4 @@ class TrailingWindow(Tracker):
         self.past.push(score)
 
 
-@register("trailing-window")
-def trailing_window(
-    alpha: float, *, window: int = 100, domain: str = "nonnegative", on_missing: str = "error"
-) -> TrailingWindow:
-    """The quantile of the last ``window`` scores."""
-    return TrailingWindow(alpha, window, domain, on_missing)
+register("trailing-window", TrailingWindow, "The quantile of the last ``window`` scores.", window=100)

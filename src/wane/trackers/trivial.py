@@ -25,11 +25,16 @@ class Trivial(Tracker):
 
     parameters = ("alpha", "domain", "on_missing")
     memory = ("rounds", "debt")
+    atomic = True
 
     def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error") -> None:
         """No miss due."""
         super().__init__(alpha, domain, on_missing)
         self.debt = 0.0  # the misses that were allowed so far and not taken
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.debt = cells.number(self.debt)
 
     def _predict(self) -> float:
         if self.debt + self.miss < 1.0 - SLACK:
@@ -41,7 +46,4 @@ class Trivial(Tracker):
         self.debt = due if due < 1.0 - SLACK else due - 1.0
 
 
-@register("trivial")
-def trivial(alpha: float, *, domain: str = "nonnegative", on_missing: str = "error") -> Tracker:
-    """Infinite or 0 in a fixed pattern: right coverage, useless radii."""
-    return Trivial(alpha, domain, on_missing)
+register("trivial", Trivial, "Infinite or 0 in a fixed pattern: right coverage, useless radii.")

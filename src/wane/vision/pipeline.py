@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import whole
+from wane.errors import InputError
 from wane.streams import LabelStream, write
 from wane.streams.rounds import Rounds, corrupted, drawn, rng
 from wane.version import __version__
@@ -102,9 +103,9 @@ def make(
     goes on from there, and gives the file that an uninterrupted one does.
     """
     if out.suffix != ".npz":
-        raise ValueError(f"a stream is written to a file that ends in .npz, got {str(out)!r}")
+        raise InputError(f"a stream is written to a file that ends in .npz, got {str(out)!r}", argument="out")
     if out.is_dir():
-        raise ValueError(f"{out} is a folder: give the name of a file that ends in .npz")
+        raise InputError(f"{out} is a folder", argument="out", cure="give the name of a file that ends in .npz")
     settings = settings or Settings()
     train, held = chosen(data, settings.images_per_class, settings.seed)
     rounds = drawn(
@@ -150,10 +151,8 @@ def chosen(data: Data, images_per_class: int, seed: int) -> tuple[np.ndarray, np
     for k, name in enumerate(data.classes):
         mine = draw.permutation(np.flatnonzero(data.train.labels == k))[:images_per_class]
         if len(mine) < 2:
-            raise ValueError(
-                f"the class {name} has {len(mine)} training images: at least 2 are wanted, one to learn from and one "
-                "to set the temperature with"
-            )
+            wanted = "at least 2 are wanted, one to learn from and one to set the temperature with"
+            raise InputError(f"the class {name} has {len(mine)} training images: {wanted}", argument="data")
         back = max(1, round(HELD * len(mine)))
         train.append(mine[back:])
         held.append(mine[:back])

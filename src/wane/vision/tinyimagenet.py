@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from wane.checks import described
+from wane.errors import InputError, MissingFileError
 from wane.vision.images import Data, Files
 
 FOLDER = "tiny-imagenet-200"  # what the archive makes
@@ -23,10 +24,10 @@ def read(root: Path) -> Data:
         root = root / FOLDER
     for folder in (root, root / "train", root / "val"):
         if not folder.is_dir():
-            raise FileNotFoundError(f"there is no folder {folder}: wanted is one with train/ and val/ in it")
+            raise MissingFileError(f"there is no folder {folder}", cure="wanted is one with train/ and val/ in it")
     classes = _folders(root / "train")
     if len(classes) < 2:
-        raise ValueError(f"{root / 'train'} must hold a folder for each of at least two classes, got {classes}")
+        raise InputError(f"{root / 'train'} must hold a folder for each of at least two classes, got {classes}")
     numbers = {name: k for k, name in enumerate(classes)}
     in_val = [name for name in _folders(root / "val") if name != "images"]
     is_sorted = in_val and not _names(root / "val" / "images")
@@ -49,7 +50,7 @@ def _sorted(root: Path, part: str, folders: list[str], classes: dict[str, int]) 
     names, labels = [], []
     for folder in folders:
         if folder not in classes:
-            raise ValueError(f"{root / part / folder}: no images to learn {folder!r} from in {root / 'train' / folder}")
+            raise InputError(f"{root / part / folder}: no images to learn {folder!r} from in {root / 'train' / folder}")
         images = _images(root, f"{part}/{folder}")
         names += images
         labels += [classes[folder]] * len(images)
@@ -61,7 +62,7 @@ def _images(root: Path, folder: str) -> list[str]:
     inside = f"{folder}/images" if (root / folder / "images").is_dir() else folder
     found = [f"{inside}/{name}" for name in _names(root / inside) if name.lower().endswith(SUFFIXES)]
     if not found:
-        raise ValueError(f"{root / inside} holds no image ({', '.join(SUFFIXES)}): every class needs some")
+        raise InputError(f"{root / inside} holds no image ({', '.join(SUFFIXES)}): every class needs some")
     return found
 
 
@@ -69,25 +70,25 @@ def _annotated(root: Path, classes: dict[str, int]) -> tuple[list[str], list[int
     """Names and labels of the validation images, in the order of the file that lists them."""
     path = root / "val" / "val_annotations.txt"
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}: a line of it is the name of an image, a tab and its class")
+        raise MissingFileError(f"there is no file {path}: a line of it is the name of an image, a tab and its class")
     there = {*_names(root / "val" / "images")}
     names, labels = [], []
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not text in UTF-8: unpack it again") from error
+        raise InputError(f"{path} is not text in UTF-8", cure="unpack it again") from error
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         name, label, *_ = [*line.split("\t"), ""]
         if not label:
-            raise ValueError(f"{path}, line {number}: wanted a name, a tab and a class, got {described(line)}")
+            raise InputError(f"{path}, line {number}: wanted a name, a tab and a class, got {described(line)}")
         if label not in classes:
-            raise ValueError(f"{path}, line {number}: no images to learn {label!r} from in {root / 'train' / label}")
+            raise InputError(f"{path}, line {number}: no images to learn {label!r} from in {root / 'train' / label}")
         if name not in there:
-            raise FileNotFoundError(f"{path}, line {number}: there is no file {root / 'val' / 'images' / name}")
+            raise MissingFileError(f"{path}, line {number}: there is no file {root / 'val' / 'images' / name}")
         names.append(f"val/images/{name}")
         labels.append(classes[label])
     if not names:
-        raise ValueError(f"{path} names no image")
+        raise InputError(f"{path} names no image")
     return names, labels

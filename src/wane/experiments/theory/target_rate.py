@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from wane import trackers
+from wane.errors import InputError
 from wane.experiments.figures import COLOURS, DASHES, GREY
 from wane.experiments.results import Finding
 from wane.experiments.theory.games import columns, where
@@ -68,7 +69,8 @@ def settled(missed: np.ndarray, alpha: float, tolerance: float) -> float:
     rate = np.cumsum(missed) / np.arange(1, len(missed) + 1)
     outside = np.flatnonzero(np.abs(rate - alpha) > tolerance)
     if outside.size and outside[-1] + 1 == len(missed):
-        raise ValueError(f"{len(missed)} rounds do not bring the miss rate within {tolerance} of {alpha}: play more")
+        problem = f"{len(missed)} rounds do not bring the miss rate within {tolerance} of {alpha}"
+        raise InputError(problem, cure="play more")
     return float(outside[-1] + 2) if outside.size else 1.0
 
 
@@ -81,7 +83,8 @@ def descent(alpha: float, scores: np.ndarray, tolerance: float, steps: int) -> f
     ]
     outside = np.flatnonzero(np.abs(np.array(ends) - alpha) > tolerance)
     if outside.size and outside[-1] + 1 == len(lengths):
-        raise ValueError(f"{len(scores)} rounds do not bring gradient descent within {tolerance} of {alpha}: play more")
+        problem = f"{len(scores)} rounds do not bring gradient descent within {tolerance} of {alpha}"
+        raise InputError(problem, cure="play more")
     return float(lengths[outside[-1] + 1]) if outside.size else float(lengths[0])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from wane.checks import described, discount_factor, positive
+from wane.checks import discount_factor, one_of, positive
 from wane.integrations.arrays import Arrays
 from wane.integrations.optax.trees import mapped, masked
 
@@ -30,9 +30,7 @@ def checked_discount(value: Any) -> Any:
 def fill_of(nonfinite: str) -> float:
     """The updates of a round that is not learned."""
     fills = {"skip": 0.0, "propagate": jnp.nan}
-    if nonfinite not in fills:
-        raise ValueError(f"nonfinite must be 'skip' or 'propagate', got {described(nonfinite)}")
-    return fills[nonfinite]
+    return fills[one_of("nonfinite", nonfinite, tuple(fills))]
 
 
 def like(value: Any, zero: Any) -> Any:

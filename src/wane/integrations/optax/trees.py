@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import optax
 
 from wane.checks import described
+from wane.errors import InputError, InputTypeError
 
 
 def own(tree: Any) -> Any:
@@ -25,7 +26,8 @@ def masked(x: Any) -> bool:
 def visible(p: Any) -> bool:
     """Whether a leaf of the parameters is learned; whole numbers are not, nor is what a mask hides."""
     if not masked(p) and jnp.issubdtype(jnp.result_type(p), jnp.complexfloating):
-        raise TypeError("parameters must be real, got complex ones: give real and imaginary parts as two arrays")
+        cure = "give real and imaginary parts as two arrays"
+        raise InputTypeError("must be real, got complex ones", about="parameters", cure=cure)
     return not masked(p) and jnp.issubdtype(jnp.result_type(p), jnp.floating)
 
 
@@ -37,12 +39,14 @@ def floats(params: Any, tree: Any, take: Callable[[Any, Any], Any] = lambda p, x
 def learned(name: str, params: Any, updates: Any, path: Any) -> tuple[Any, Any]:
     """The parameters and the gradients, without what is not learned."""
     if params is None:
-        raise ValueError(f"{name} needs the parameters: call update(gradients, state, params)")
+        cure = "call update(gradients, state, params)"
+        raise InputError(f"{name} needs the parameters", argument="params", cure=cure)
     inner, g = floats(params, params), floats(params, updates)
     for what, tree in (("gradients", g), ("a state from init", path)):
         (keys, wanted), (others, got) = shapes(inner), shapes(tree)
         if keys != others or wanted != got:
-            raise ValueError(f"{name} needs {what} of parameters of shapes {described(wanted)}, got {described(got)}")
+            problem = f"{name} needs {what} of parameters of shapes {described(wanted)}, got {described(got)}"
+            raise InputError(problem, argument="updates" if tree is g else "state")
     return inner, g
 
 
@@ -68,7 +72,8 @@ def reference_of(reference: Any, params: Any) -> Any:
 
     def copied(p: Any, x: Any) -> Any:
         if jnp.shape(p) != jnp.shape(x):
-            raise ValueError(f"reference must have the shapes of the parameters: {jnp.shape(p)}, got {jnp.shape(x)}")
+            problem = f"must have the shapes of the parameters: {jnp.shape(p)}, got {jnp.shape(x)}"
+            raise InputError(problem, about="reference")
         return jnp.array(x, wide_type(p), copy=True)
 
     return floats(params, reference, copied)
@@ -79,7 +84,7 @@ def groups(scope: Any, params: Any) -> tuple[list[Any], Any]:
     count, kind = len(jax.tree.leaves(params)), jnp.result_type(float)
     if isinstance(scope, str):
         if scope not in ("global", "leaf"):
-            raise ValueError(f"scope must be 'global', 'leaf' or a tree of labels, got {scope!r}")
+            raise InputError(f"must be 'global', 'leaf' or a tree of labels, got {scope!r}", about="scope")
         one = scope == "global"
         return [...] * count if one else list(range(count)), jnp.zeros(() if one else count, kind)
     labels = scope(params) if callable(scope) else scope

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from wane.checks import described, discount_factor
+from wane.checks import discount_factors, one_of
+from wane.errors import InputError
 from wane.integrations.arrays import TINY, Magnitude, Trac
 from wane.integrations.optax import rounds, trees
 
@@ -84,11 +85,12 @@ def tuned(
     Reference: Muppidi, Zhang, Yang, *Fast TRAC: A Parameter-Free Optimizer for Lifelong Reinforcement Learning*
     (2024, arXiv 2405.16642).
     """
-    if rule not in EPSILONS:
-        raise ValueError(f"rule must be 'magnitude' or 'trac', got {described(rule)}")
-    grid = [discount_factor(d, f"discounts[{i}]") for i, d in enumerate(discounts)]
+    one_of("rule", rule, tuple(EPSILONS))
+    given = tuple(discounts)
+    grid = discount_factors(given, len(given)).tolist()
     if not grid:
-        raise ValueError("discounts must hold at least one number, got none: give (1.0,) to forget nothing")
+        cure = "give (1.0,) to forget nothing"
+        raise InputError("must hold at least one number, got none", about="discounts", cure=cure)
     own, fill = rounds.checked_discount(discount), rounds.fill_of(nonfinite)
     epsilon = rounds.checked_epsilon(EPSILONS[rule] if epsilon is None else epsilon)
     base = optax.with_extra_args_support(base)

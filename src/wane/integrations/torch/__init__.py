@@ -17,10 +17,12 @@ tensor([ 3., -1.])
 
 from __future__ import annotations
 
+from wane.errors import MissingExtraError
+
 try:
     import torch
 except ImportError as error:
-    raise ImportError('wane.integrations.torch needs PyTorch: pip install "wane[torch]"') from error
+    raise MissingExtraError("wane.integrations.torch needs PyTorch", cure='pip install "wane[torch]"') from error
 
 from wane.integrations.torch.adaptive import Adaptive
 from wane.integrations.torch.special import dawson, erfi

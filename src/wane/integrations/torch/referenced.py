@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from wane.checks import described
+from wane.checks import described, one_of
+from wane.errors import InputError, InputTypeError, NonfiniteError, Setting, StepError
 from wane.integrations.torch.special import HALVES
 from wane.integrations.torch.tensors import place
 
@@ -37,7 +38,7 @@ class Scope(NamedTuple):
         """An entry of its groups, which must agree on it."""
         found = [check(group[name], name) for group in self.groups]
         if any(value != found[0] for value in found):
-            raise ValueError(f'with scope "global" {name} must be the same in all groups, got {found}')
+            raise InputError(f'with scope "global" {name} must be the same in all groups, got {found}', argument=name)
         return found[0]
 
 
@@ -162,7 +163,8 @@ class Referenced(torch.optim.Optimizer):
         """Give each parameter of a new group its reference and its direction."""
         for p in group["params"]:
             if p.dtype not in (*HALVES, *KEPT):
-                raise TypeError(f"parameters must be float64, float32, bfloat16 or float16, got {p.dtype}")
+                problem = f"must be float64, float32, bfloat16 or float16, got {p.dtype}"
+                raise InputTypeError(problem, about="parameters")
         for p in group["params"]:
             direction = torch.zeros_like(p.detach(), dtype=wide_type(p))
             self.state[p] = {"reference": p.detach().clone(), "direction": direction}
@@ -180,11 +182,12 @@ class Referenced(torch.optim.Optimizer):
         """Refuse a state that is not of this class and these parameters."""
         memory = state_dict.get("wane")
         if not isinstance(memory, dict) or memory.get("class") != type(self).__name__:
-            raise ValueError(f"state_dict must be what state_dict() of {type(self).__name__} gave: it has no such part")
+            problem = f"must be what state_dict() of {type(self).__name__} gave: it has no such part"
+            raise InputError(problem, about="state_dict")
         found = [tuple(state["reference"].shape) for state in in_order(state_dict)]
         wanted = [tuple(p.shape) for p in self._params()]
         if found != wanted:
-            raise ValueError(f"state_dict is of parameters of the shapes {found}, got parameters of {wanted}")
+            raise InputError(f"is of parameters of the shapes {found}, got parameters of {wanted}", about="state_dict")
 
     def _recall(self, state_dict: dict[str, Any]) -> None:
         """Take it back; torch, which has loaded the rest, has rounded the directions."""
@@ -203,9 +206,10 @@ class Referenced(torch.optim.Optimizer):
     def _start_from(self, reference: list[Any]) -> None:
         params = self._params()
         if [tuple(p.shape) for p in params] != [tuple(getattr(r, "shape", (None,))) for r in reference]:
-            raise ValueError(
-                f"reference must hold a tensor for each of the {len(params)} parameters, of the same shape and in the "
-                f"same order, got {described([tuple(getattr(r, 'shape', (None,))) for r in reference])}"
+            raise InputError(
+                f"must hold a tensor for each of the {len(params)} parameters, of the same shape and in the "
+                f"same order, got {described([tuple(getattr(r, 'shape', (None,))) for r in reference])}",
+                about="reference",
             )
         for p, r in zip(params, reference, strict=True):
             p.copy_(r)
@@ -228,15 +232,16 @@ class Referenced(torch.optim.Optimizer):
             return False
         wrong = next(p for p, value in zip(moving, values, strict=True) if not math.isfinite(value))
         if (lost := next(filter(self._lost, self._params()), None)) is not None:
-            raise FloatingPointError(
+            raise NonfiniteError(
                 f"a parameter of shape {tuple(lost.shape)} is no longer finite, since a step of the base or the scale "
-                "was too large: no round can mend that; load a saved state, and lower the base's rate or epsilon"
+                "was too large: no round can mend that",
+                argument="params",
+                cure="load a saved state, and lower the base's rate or epsilon",
             )
         what = f"the gradient of a parameter of shape {tuple(wrong.shape)} is not finite, or too large for its type"
         if self.nonfinite == "raise":
-            raise FloatingPointError(
-                f'{what}: nothing was changed; mend the loss, clip gradients, or choose nonfinite="skip"'
-            )
+            cure = ("mend the loss, clip gradients, or choose ", Setting("nonfinite", "skip"))
+            raise NonfiniteError(f"{what}: nothing was changed", argument="params", cure=cure)
         if self.skipped == 0:
             warn(f"{what}: this round was skipped, as all such rounds will be; .skipped counts them")
         self.skipped += 1
@@ -254,10 +259,8 @@ def scope_of(number: int, groups: list[dict[str, Any]]) -> Scope:
         for p in group["params"]:
             if p.grad is not None:
                 if p.grad.layout != torch.strided:
-                    raise RuntimeError(
-                        f"gradients must be dense, got {p.grad.layout} for a parameter of shape {tuple(p.shape)}: "
-                        "use sparse=False in its layer"
-                    )
+                    problem = f"must be dense, got {p.grad.layout} for a parameter of shape {tuple(p.shape)}"
+                    raise StepError(problem, about="gradients", cure="use sparse=False in its layer")
                 scope.moving.append(p)
                 scope.signs.append(-1.0 if group.get("maximize") else 1.0)
     return scope
@@ -271,13 +274,6 @@ def in_order(state_dict: dict[str, Any]) -> list[dict[str, Tensor]]:
 def wide_type(p: Tensor) -> torch.dtype:
     """The type of a parameter's direction."""
     return torch.float32 if p.dtype in HALVES else p.dtype
-
-
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """A word out of a few."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-    return value
 
 
 def warn(text: str) -> None:

@@ -7,6 +7,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from wane.errors import InputTypeError
 from wane.integrations.arrays import Arrays
 
 HALVES = (torch.float16, torch.bfloat16)  # computed in float32
@@ -39,7 +40,8 @@ def erfi(x: Tensor) -> torch.Tensor:
 def computed(name: str, x: Tensor) -> torch.Tensor:
     """A function of ``Arrays`` on a tensor, in its own type, or in float32 for the half types."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
-        raise TypeError(f"{name} takes a tensor of real floating-point numbers, got {getattr(x, 'dtype', type(x))}")
+        problem = f"{name} takes a tensor of real floating-point numbers, got {getattr(x, 'dtype', type(x))}"
+        raise InputTypeError(problem, argument="x")
     wide = (x.float() if x.dtype in HALVES else x).contiguous()
     return getattr(arrays(wide.dtype, wide.device), name)(wide).to(x.dtype)
 

@@ -24,8 +24,9 @@ from typing import Any
 import torch
 from torch import Tensor, optim
 
-from wane.checks import described, discount_factor, positive
-from wane.integrations.torch.referenced import Referenced, Scope, in_order, one_of
+from wane.checks import described, discount_factor, discount_factors, one_of, positive
+from wane.errors import InputError, InputTypeError, StepError
+from wane.integrations.torch.referenced import Referenced, Scope, in_order
 from wane.integrations.torch.special import HALVES
 from wane.integrations.torch.tensors import inner, placed, read
 from wane.learners import Learner, MagnitudeLearner, TracLearner, load
@@ -100,10 +101,12 @@ class Tuned(Referenced):
         self.base = usable(base)
         self.rule = one_of("rule", rule, tuple(RULES))
         if not isinstance(discounts, Iterable):
-            raise TypeError(f"discounts must hold one for each learner, such as (0.9, 1.0), got {described(discounts)}")
-        self.discounts = tuple(discount_factor(d, f"discounts[{k}]") for k, d in enumerate(discounts))
+            problem = f"must hold one for each learner, such as (0.9, 1.0), got {described(discounts)}"
+            raise InputTypeError(problem, about="discounts")
+        given = tuple(discounts)
+        self.discounts = tuple(discount_factors(given, len(given)).tolist())
         if not self.discounts:
-            raise ValueError("discounts must hold at least one discount, got none")
+            raise InputError("must hold at least one discount, got none", about="discounts")
         self.epsilon = positive("epsilon", EPSILONS[rule] if epsilon is None else epsilon)
         self._learners: list[list[Learner]] = [] if scope == "group" else [self._fresh()]
         super().__init__(base.param_groups, base.defaults, scope, nonfinite, reference)
@@ -160,7 +163,8 @@ class Tuned(Referenced):
         super()._check(state_dict)
         name = state_dict["wane"]["base"]
         if name != type(self.base).__name__:
-            raise ValueError(f"state_dict is of a Tuned {name}, got a base of the class {type(self.base).__name__}")
+            problem = f"is of a Tuned {name}, got a base of the class {type(self.base).__name__}"
+            raise InputError(problem, about="state_dict")
 
     def _recall(self, state_dict: dict[str, Any]) -> None:
         super()._recall(state_dict)
@@ -210,7 +214,7 @@ class Tuned(Referenced):
         for group in self.param_groups:
             if "discount" not in group:  # something was done to the base alone
                 if any(p not in self.state for p in group["params"]):
-                    raise RuntimeError("a parameter group was added to the base: use add_param_group of Tuned")
+                    raise StepError("a parameter group was added to the base", cure="use add_param_group of Tuned")
                 group["discount"] = 1.0  # a state was loaded
                 self._widen(group)
         return super()._scopes()
@@ -282,14 +286,18 @@ class Tuned(Referenced):
 def usable(base: Any) -> Any:
     """An optimiser that can be wrapped."""
     if not isinstance(base, optim.Optimizer):
-        raise TypeError(f"base must be an optimiser, such as torch.optim.Adam(params), got {type(base).__name__}")
+        problem = f"must be an optimiser, such as torch.optim.Adam(params), got {type(base).__name__}"
+        raise InputTypeError(problem, about="base")
     if isinstance(base, Referenced):
-        raise TypeError(f"base must be an optimiser of its own scale, got {type(base).__name__}, which learns it")
+        problem = f"must be an optimiser of its own scale, got {type(base).__name__}, which learns it"
+        raise InputTypeError(problem, about="base")
     _, *arguments = inspect.signature(type(base).step).parameters.values()
     if any(a.default is a.empty and a.kind not in (a.VAR_POSITIONAL, a.VAR_KEYWORD) for a in arguments):
-        raise TypeError(f"base must take steps without a closure; {type(base).__name__} evaluates the loss repeatedly")
+        problem = f"must take steps without a closure; {type(base).__name__} evaluates the loss repeatedly"
+        raise InputTypeError(problem, about="base")
     if base.defaults.get("differentiable"):
-        raise ValueError("base must not be differentiable: a scale that is learned cannot be differentiated through")
+        problem = "must not be differentiable: a scale that is learned cannot be differentiated through"
+        raise InputError(problem, about="base")
     return base
 
 

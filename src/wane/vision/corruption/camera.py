@@ -8,11 +8,11 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
 
+from wane.errors import MissingExtraError
 from wane.streams import corruption
 from wane.streams.corruption import Apply
-from wane.streams.pixels import Rngs, draws, hats, moved, side
+from wane.streams.pixels import Rngs, blurred, draws, hats, moved, side
 
 WHITE = 255  # of a byte
 GLASS = 0.007  # the blur of frosted glass: it softens the grain and leaves it
@@ -45,8 +45,7 @@ def glass_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     could come nearer to the clean one.
     """
     shift = strength * side(x) * draws(rngs, lambda rng: rng.uniform(-1.0, 1.0, (2, *x.shape[1:])))
-    sigma = GLASS * side(x)
-    return ndimage.gaussian_filter(moved(x, shift[:, 0], shift[:, 1]), (0.0, sigma, sigma), mode="nearest")
+    return blurred(moved(x, shift[:, 0], shift[:, 1]), GLASS)
 
 
 def zoom_blur(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
@@ -88,5 +87,5 @@ def _pillow() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError('JPEG compression needs Pillow: pip install "wane[vision]"') from error
+        raise MissingExtraError("JPEG compression needs Pillow", cure='pip install "wane[vision]"') from error
     return Image

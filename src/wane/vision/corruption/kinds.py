@@ -15,15 +15,15 @@ ICLR 2019, which defines ImageNet-C. The kinds and their order are the published
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from wane.checks import described, whole
+from wane.checks import described
+from wane.errors import InputError, InputTypeError
 from wane.streams import corruption
 from wane.streams.corruption import Kind, chosen
-from wane.streams.pixels import SMALLEST, checked_numbers, generator
+from wane.streams.pixels import SMALLEST
 from wane.vision.corruption import camera, weather
 from wane.vision.corruption.camera import WHITE, each_channel
 
@@ -49,19 +49,6 @@ KINDS = {
     "pixelate": Kind(each_channel(corruption.pixelate), (0.25, 0.375, 0.5, 0.625, 0.75)),
     "jpeg_compression": Kind(camera.jpeg_compression, (0.4, 0.6, 0.75, 0.85, 0.92)),
 }
-
-
-class Generators:
-    """One generator an image; fresh ones, which draw the same again, each time they are asked for."""
-
-    def __init__(self, seed: int, numbers: np.ndarray) -> None:
-        """Of a seed and the numbers of the images."""
-        self.seed = seed
-        self.numbers = numbers
-
-    def __iter__(self) -> Iterator[np.random.Generator]:
-        """The generators, in the order of the images."""
-        return (generator(self.seed, number) for number in self.numbers)
 
 
 def kinds() -> tuple[str, ...]:
@@ -95,17 +82,15 @@ def corrupt(images: Any, kind: str, severity: int, seed: int = 0, numbers: Any =
     ((1, 8, 8, 3), True)
     """
     x = _images(images)
-    apply, strength = chosen(KINDS, kind, severity)
-    seed, given = whole("seed", seed, 0, 2**64), checked_numbers(numbers, len(x))
+    change = chosen(KINDS, kind, severity, seed, numbers, len(x))
     made = x.copy()
-    if strength is None:
+    if change is None:
         return made
     channels = made if made.ndim == 4 else made[..., None]  # a view
     batch = 1 + BATCH // math.prod(x.shape[1:])
     for start in range(0, len(x), batch):
         here = slice(start, start + batch)
-        light = apply(channels[here] / WHITE, strength, Generators(seed, given[here]))
-        channels[here] = np.rint(np.clip(light, 0.0, 1.0) * WHITE)
+        channels[here] = np.rint(change(channels[here] / WHITE, here) * WHITE)
     return made
 
 
@@ -113,9 +98,12 @@ def _images(images: Any) -> np.ndarray:
     try:
         x = np.asarray(images)
     except ValueError:
-        raise ValueError(f"images must have one size, got {described(images)}: corrupt each size by itself") from None
+        problem, cure = f"must have one size, got {described(images)}", "corrupt each size by itself"
+        raise InputError(problem, about="images", cure=cure) from None
     if x.dtype != np.uint8:
-        raise TypeError(f"images must be bytes (uint8), got type {x.dtype}: if 1 is white, multiply by 255 and round")
+        cure = "if 1 is white, multiply by 255 and round"
+        raise InputTypeError(f"must be bytes (uint8), got type {x.dtype}", about="images", cure=cure)
     if x.ndim not in (3, 4) or min(x.shape[1:3]) < SMALLEST or x.shape[3:] not in ((), (3,)):
-        raise ValueError(f"images must be (n, h, w) or (n, h, w, 3), h and w at least {SMALLEST}, got shape {x.shape}")
+        problem = f"must be (n, h, w) or (n, h, w, 3), h and w at least {SMALLEST}, got shape {x.shape}"
+        raise InputError(problem, about="images")
     return x

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import ndimage
 
-from wane.streams.pixels import Rngs, draws, path, side, trace
+from wane.streams.pixels import Rngs, blurred, draws, streaked
 
 FLAKE = 0.012  # how large a flake is
 FALL = 0.12  # how far it falls while the picture is taken
@@ -25,9 +24,8 @@ def snow(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
     size = x.shape[1:3]
     noise, winds = zip(*((rng.standard_normal(size), rng.uniform(-SLANT, SLANT)) for rng in rngs), strict=True)
     flakes = np.clip(_smooth(np.stack(noise), FLAKE) - (RARE - DENSE * strength), 0.0, 1.0)
-    falls = (trace(path(FALL * min(size), DOWN + wind)) for wind in winds)
-    streaks = [ndimage.correlate(one, fall, mode="wrap") for one, fall in zip(flakes, falls, strict=True)]
-    seen = (1.0 - HAZE * strength) * (1.0 - np.minimum(SHINE * np.stack(streaks), 1.0))
+    streaks = streaked(flakes, FALL * min(size), (DOWN + wind for wind in winds), mode="wrap")
+    seen = (1.0 - HAZE * strength) * (1.0 - np.minimum(SHINE * streaks, 1.0))
     return 1.0 - seen[..., None] * (1.0 - x)
 
 
@@ -42,6 +40,5 @@ def frost(x: np.ndarray, strength: float, rngs: Rngs) -> np.ndarray:
 
 def _smooth(noise: np.ndarray, reach: float) -> np.ndarray:
     """Noise (n, h, w) under a bell, with standard deviation 1 in each image."""
-    sigma = reach * side(noise)
-    field = ndimage.gaussian_filter(noise, (0.0, sigma, sigma), mode="nearest")
+    field = blurred(noise, reach)
     return field / field.std(axis=(1, 2), keepdims=True)
