@@ -26,14 +26,8 @@ from wane.state.data import name_round, sentence
 
 SOURCE = Path(__file__).parent.parent / "src" / "wane"
 UNCONVERTED = {  # packages that still raise exceptions of Python itself; to be emptied
-    "cli",
     "learners",
     "order_statistics.py",
-    "report",
-    "scores/__init__.py",
-    "serve",
-    "streams",
-    "tables",
     "trackers",
 }
 PROGRAMMERS = {"AssertionError", "AttributeError", "NotImplementedError"}  # not about what a user gave
@@ -125,6 +119,24 @@ def test_only_exceptions_of_this_package_are_raised():
     own = [name for name in files if not {name, name.partition("/")[0]} & UNCONVERTED]
     found = [f"src/wane/{name}:{line}" for name in own for line in violations(files[name].read_text(encoding="utf-8"))]
     assert found == []
+
+
+def test_no_regular_expression_reads_a_message():
+    """Those that there are read cells, names of columns and files, docstrings, and the records of a journal."""
+    using = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names)
+    }
+    assert using == {
+        "cli/about.py",
+        "integrations/nixtla.py",
+        "state/files.py",
+        "state/journal.py",
+        "tables/chunks.py",
+        "vision/parts.py",
+    }
 
 
 # Bad calls, and what their errors carry.

@@ -243,7 +243,7 @@ def test_csv_files_that_are_no_text(tmp_path):
         ({"scores": np.ones(3), "shifts": [3]}, r"shift must be a whole number, in \[0, 3\)"),
         ({"scores": np.ones(3), "shifts": [0.5]}, "shift must be a whole number"),
         ({"y": np.ones(2), "yhat": np.ones(2), "about": "{"}, "x.npz"),
-        ({"probs": np.ones((2, 3)), "label": [0, 1]}, "round 0: x: probabilities add up to 3"),
+        ({"probs": np.ones((2, 3)), "label": [0, 1]}, "probabilities of round 0 add up to 3"),
         ({"probs": np.full((2, 2), 0.5), "label": [0, 2]}, r"labels must lie in \[0, 2\)"),
     ],
 )

@@ -90,6 +90,7 @@ def serve_lines(
     from wane.conformal import ManySeries
     from wane.serve import opened
 
+    # Settings are checked before anything is opened; the arguments of a score have an option of their own.
     warnings.showwarning = told
     levels = tuple(alpha or [0.1])
     try:
@@ -112,6 +113,7 @@ def serve_lines(
         max_series=max_series,
         **settings,
     )
+    # Continue from the journal or the saved file, if there is one, and serve until the end.
     try:
         lines = opened(fresh, journal, load, sync, compact_every)
     except RuntimeError as error:  # the journal is in use

@@ -28,6 +28,7 @@ def drawing(by_method: Mapping[str, Sequence[float]], alphas: Sequence[float]) -
     def y(share: float) -> float:
         return SIZE - EDGE - (SIZE - EDGE - 12) * (share - low) / span
 
+    # The diagonal, a grid with its numbers, the names of the axes.
     parts = [f'<line class="axis" x1="{x(low):.1f}" y1="{y(low):.1f}" x2="{x(1):.1f}" y2="{y(1):.1f}"/>']
     for i in range(steps + 1):
         share = 1.0 - span * (steps - i) / steps
@@ -38,6 +39,7 @@ def drawing(by_method: Mapping[str, Sequence[float]], alphas: Sequence[float]) -
     parts.append(
         f'<text transform="translate(11 {y(low + span / 2):.1f}) rotate(-90)" text-anchor="middle">inside, %</text>'
     )
+    # A mark for each level of each method, and the same in words for those who do not see it.
     for i, (method, found) in enumerate(by_method.items()):
         for alpha, coverage in zip(alphas, found, strict=True):
             if coverage == coverage:

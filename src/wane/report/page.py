@@ -71,6 +71,7 @@ def page(
     _agree(tracks)
     alphas: tuple[float, ...] = tracks[0].levels
     k = numbers.window(tracks) if window is None else whole("window", window, 1)
+    # Judge every track at every level; the headline is about the first method at the first level.
     found = [[numbers.judged(track, i, k) for i in range(len(alphas))] for track in tracks]
     methods = list(dict.fromkeys(track.method for track in tracks))
     names = list(dict.fromkeys(track.name for track in tracks))
@@ -80,6 +81,7 @@ def page(
     kept = _charted(tracks, mine, alpha)
     title = title or (names[0] if len(names) == 1 else f"{len(names):,} series")
     firsts = {m: n[0] for m, n in by_method.items()}
+    # The charts are drawn in the browser from these data; the words and tables are made here.
     data = {
         "title": title,
         "window": k,
@@ -151,6 +153,7 @@ def _charted(tracks: Sequence[Track], mine: list[Numbers], alpha: float) -> list
 
 def _charts(track: Track, found: list[Numbers], k: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers behind the charts of a track."""
+    # Of a very long track the last rounds are drawn; columns are packed as small as their charts allow.
     start = max(0, len(track) - MOST_ROUNDS)
     shown = slice(start, None)
     made: dict[str, Any] = {"name": track.name, "method": track.method, "rounds": len(track) - start, "levels": []}
@@ -162,6 +165,7 @@ def _charts(track: Track, found: list[Numbers], k: int, settings: Mapping[str, A
         made["time"] = packed(time.astype(np.int64) / 1e3 if made["dates"] else time, exact=True)
     if track.y_hat is not None:
         made["y_hat"] = packed(track.y_hat[shown], fine)
+    # What the run itself knows of the theory goes before what the settings say.
     bounds, discounts = (
         _of_method(settings, name, track.method, len(found)) for name in ("coverage_bound", "discount")
     )

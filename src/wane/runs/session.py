@@ -57,18 +57,18 @@ class Session:
                 return rows.where(row)
             return rows.where(0) + (f" and the {more:,} rows after it" if more else "")
 
-        with located(where):
+        with located(where), self.panel._lock:
             places = self.panel.index.places(rows.ids, add=True)
             if rows.times is not None and len(places):
                 self._check_times(rows, rows.times, places, duplicates)
-            made = self.panel.run(rows.ids, rows.outputs, rows.y, self.delay)
+            made = self.panel._run_at(places, rows.outputs, rows.y, self.delay)  # ids are looked up once
         self.rows += len(places)
         self.met = self.met or bool((places < self.older).any())
-        shape = (len(places), len(self.panel.settings.alphas))
-        return places, made.lower.reshape(shape), made.upper.reshape(shape)
+        return places, made.lower, made.upper
 
     def _check_times(self, rows: Rows, times: np.ndarray, places: np.ndarray, duplicates: str) -> None:
         """Raise an error unless each series goes on in time; then remember its last time."""
+        # Times are of one kind, in all chunks and runs.
         if self.last is None:
             self.last = np.zeros(0, dtype=times.dtype)
         if self.last.dtype != times.dtype:
@@ -87,6 +87,7 @@ class Session:
         begins = np.concatenate([[True], place[1:] != place[:-1]])
         before = np.concatenate([time[:1], time[:-1]])
         before[begins] = last[place[begins]]
+        # The error is about the first bad row of the table, and names every option that may help.
         bad = time < before if duplicates == "keep" else time <= before  # false for a series without a time
         if bad.any():
             at = np.flatnonzero(bad)

@@ -38,6 +38,7 @@ class JsonReader:
 
     def read(self, rows: int) -> Chunk | None:
         """Read so many lines; empty ones are left out."""
+        # The text of each object is kept beside it, so that it can be written again as it is.
         pairs: list[tuple[bytes, dict[str, Any]]] = []
         numbers: list[int] = []
         while not pairs:
@@ -51,7 +52,9 @@ class JsonReader:
                     pairs.append((line, self._object(line)))
                     numbers.append(self.line)
 
-        known, unseen = set(self.names), enumerate(pairs)  # each row is looked at once, whatever the number of columns
+        # Values go to another kind of file, where a field that is no column would be lost. Each row is checked once,
+        # with the first column that is asked for.
+        known, unseen = set(self.names), enumerate(pairs)
 
         def column(name: str) -> list[Any]:
             return [found.get(name) for _, found in pairs]

@@ -149,22 +149,14 @@ def refuse_unknown(given: Iterable[Any]) -> None:
 
 def refuse_other_settings(name: str, given: dict[str, Any]) -> None:
     """An error that names the first setting that the method lacks or does not know."""
-    signature = inspect.signature(METHODS[name])
-    known = [p for k, p in signature.parameters.items() if k != "alpha"]
+    known = [p for k, p in inspect.signature(METHODS[name]).parameters.items() if k != "alpha"]
     for p in known:
         if p.default is p.empty and p.kind is p.KEYWORD_ONLY and p.name not in given:
-            raise InputTypeError(
-                f"{name}: missing a required argument: {p.name!r}; it takes {signature}",
-                argument=p.name,
-                cure=("give ", Setting(p.name)),
-            )
+            raise InputTypeError(f"{name} needs {p.name!r}", argument=p.name, cure=("give ", Setting(p.name)))
     if not any(p.kind is p.VAR_KEYWORD for p in known):
         for k in given.keys() - {p.name for p in known}:
-            raise InputTypeError(
-                f"{name}: got an unexpected keyword argument {k!r}; it takes {signature}",
-                argument=k,
-                cure="leave it out",
-            )
+            takes = f"it takes {', '.join(p.name for p in known)}"
+            raise InputTypeError(f"{name} has no setting {k!r}", argument=k, cure=takes)
 
 
 def make(name: str, alpha: float | None = None, *, coverage: float | None = None, **hyperparameters: Any) -> Tracker:
