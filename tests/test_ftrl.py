@@ -60,5 +60,5 @@ def test_errors_leave_the_state(dim):
     wrong = learners.FTRL(lambda s, v, h: np.nan if dim is None else [np.nan] * dim, dim=dim)
     with pytest.raises(ValueError, match="the prediction must be finite"):
         wrong.predict()
-    with pytest.raises(ValueError, match="row 0: the prediction"):
+    with pytest.raises(ValueError, match="in round 0: the prediction"):
         wrong.run([1.0] if dim is None else [[1.0, 2.0]])

@@ -274,7 +274,7 @@ def test_threads_and_pieces(name, threads, monkeypatch):
                 plain = Panel(name, threads=1, **given)
                 wanted = plain.run(ids, x, y, delay)
                 patch.setattr("wane.panel.batch.PIECE", 7)
-                patch.setattr("wane.panel.panel.PIECE", 7)
+                patch.setattr("wane.panel.ticks.PIECE", 7)
                 panel = Panel(name, threads=threads, **given)
                 assert agree(panel.run(ids, x, y, delay), wanted)
                 everyone = np.array(panel.ids())

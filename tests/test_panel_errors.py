@@ -57,7 +57,7 @@ def test_after_an_error_nothing_has_changed(name):
 def test_an_infinite_radius_in_the_middle(piece, monkeypatch):
     """The row that is named is the one that was given, whatever the order in which rows are worked on."""
     monkeypatch.setattr("wane.panel.batch.PIECE", piece)
-    monkeypatch.setattr("wane.panel.panel.PIECE", piece)
+    monkeypatch.setattr("wane.panel.ticks.PIECE", piece)
     ids = np.tile([5, 0, 3], 20)
     x, y = data("absolute", 60, missing=0.0)
     new = Panel("split", alpha=0.3)

@@ -113,9 +113,9 @@ def test_errors_of_a_game_say_what_to_do():
         theory.play(Bare(), lambda t, x: 1.0, rounds=2)
     with pytest.raises(ValueError, match="wanted the same"):
         theory.play(Bare(), lambda t, x: np.ones(1), 1.0, rounds=2)
-    with pytest.raises(ValueError, match="row 0: gradient holds nan"):
+    with pytest.raises(ValueError, match="in round 0: gradient holds nan"):
         theory.play(Bare(), lambda t, x: np.nan, 1.0, rounds=2)
-    with pytest.raises(ValueError, match="row 0: prediction holds inf"):
+    with pytest.raises(ValueError, match="in round 0: prediction holds inf"):
         theory.play(Step(np.inf), lambda t, x: 1.0, 1.0, rounds=2)
     with pytest.raises(ValueError, match=r"row 1: discounts is -1"):
         theory.play(Bare(), lambda t, x: 1.0, lambda t: 1.0 - 2 * t, rounds=2)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wane.errors import InputError
-from wane.panel import batch
+from wane.panel import batch, ticks
 from wane.panel.batch import Played, Rows, stretches
 from wane.panel.index import as_list
 from wane.panel.panel import Intervals, Panel
@@ -68,11 +68,11 @@ class Groups:
     def update(self, ids: Any, y: Any) -> None:
         """Learn the labels of the last predictions of these streams: their groups do, and the streams themselves."""
         with self._lock:
-            parents = self.parent._checked(ids, y)
-            groups = self.children._checked([(id, self._last[id]) for id, _ in pairs(ids, ids)], y)
-            with self.parent._undone(parents), self.children._undone(groups):
-                self.parent._learn(parents)
-                self.children._learn(groups)
+            parents = ticks.checked(self.parent, ids, y)
+            groups = ticks.checked(self.children, [(id, self._last[id]) for id, _ in pairs(ids, ids)], y)
+            with ticks.undone(self.parent, parents), ticks.undone(self.children, groups):
+                ticks.learn(self.parent, parents)
+                ticks.learn(self.children, groups)
 
     def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0) -> Intervals:
         """Whole histories, as ``Panel.run``, with the group of each row."""

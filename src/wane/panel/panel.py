@@ -6,7 +6,7 @@ import copy
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,9 @@ import numpy as np
 
 from wane.checks import whole
 from wane.conformal.levels import Levels
-from wane.conformal.rounds import predict_streams, ready_streams, update_streams
 from wane.errors import InputError
-from wane.panel import batch
-from wane.panel.batch import PIECE, Played, Rows, Tail, kept, over_threads, stretches, warm_streams
+from wane.panel import batch, ticks
+from wane.panel.batch import Played, Rows, Tail, over_threads, stretches
 from wane.panel.index import Index
 from wane.panel.rows import from_rows, panel_like, rows
 from wane.panel.settings import PanelSettings
@@ -34,16 +33,6 @@ class Intervals:
     lower: np.ndarray
     upper: np.ndarray
     radius: np.ndarray
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Labels of several streams, checked: nothing is wrong with them."""
-
-    places: np.ndarray
-    known: np.ndarray
-    cold: np.ndarray  # labels of the warm-up
-    pieces: list[tuple[slice, np.ndarray, np.ndarray]]  # scores of the two sides, NaN where there is no label
 
 
 @known
@@ -160,33 +149,14 @@ class Panel:
             ends = np.empty((2, len(places), len(settings.alphas)))
             over_threads(
                 self,
-                lambda p, levels: self._play(levels, places[p], columns[p], radii[p], ends[:, p]),
-                slices(len(places)),
+                lambda p, levels: ticks.play(self, levels, places[p], columns[p], radii[p], ends[:, p]),
+                ticks.slices(len(places)),
                 len(places),
             )
             settings.refuse_unbounded(radii)
             self.outputs[places], self.radii[places], self.waiting[places] = columns, radii, True
             self.seen[places] += 1
             return self._intervals(ids, radii, *ends)
-
-    def _play(
-        self, levels: Levels, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray
-    ) -> None:
-        """One prediction for each place; fills in radii and ends."""
-        settings = self.settings
-        form = settings.outputs_of(columns)
-        floors = settings.floors(form)
-        if self.flat:
-            own = np.empty((1, radii.shape[1]))
-            predict_streams(levels, self.states.data, places.data, floors.data, radii.data, own.data)
-        else:
-            for j, place in enumerate(places.tolist()):
-                radii[j] = self.objects[place].predict(floors[j])
-        warm = self.warm[places]
-        if not warm.all():
-            radii[~warm] = math.nan
-        for i in range(len(settings.alphas)):
-            ends[0, :, i], ends[1, :, i], _ = settings.intervals(form, radii, i)
 
     def _intervals(self, ids: Any, radii: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Intervals:
         """Columns by level, or none where there is one level."""
@@ -208,72 +178,9 @@ class Panel:
             y: a label for each.
         """
         with self._lock:
-            batch = self._checked(ids, y)
-            with self._undone(batch):
-                self._learn(batch)
-
-    def _checked(self, ids: Any, y: Any) -> Batch:
-        """All that can be wrong with labels."""
-        settings = self.settings
-        places = self.index.places(ids)
-        self._refuse_repeated(places)
-        waiting = self.waiting[places]
-        if not waiting.all():
-            id = self.ids()[places[np.argmin(waiting)]]
-            raise InputError(
-                f"stream {id!r} has no prediction that waits for a label", argument="ids", cure="call predict first"
-            )
-        labels, known = settings.labels(y, len(places))
-        pieces = slices(len(places))
-        made = [
-            (p, *settings.scores(settings.outputs_of(self.outputs[places[p]]), labels[p], known[p])) for p in pieces
-        ]
-        batch = Batch(places, known, known & ~self.warm[places], made)
-        if self.flat:
-            over_threads(
-                self, lambda piece, levels: self._pass(ready_streams, levels, batch, *piece), made, len(places)
-            )
-        return batch
-
-    def _undone(self, batch: Batch) -> AbstractContextManager[None]:
-        """After an error the streams are as before, where one is possible still."""
-        return kept(self, batch.places) if self.fragile or batch.cold.any() else nullcontext()
-
-    def _learn(self, batch: Batch) -> None:
-        places, cold = batch.places, batch.cold
-        over_threads(self, lambda piece, levels: self._learn_piece(levels, batch, *piece), batch.pieces, len(places))
-        self.waiting[places[batch.known]] = False
-        if cold.any():
-            below, above = (np.concatenate([piece[side] for piece in batch.pieces])[cold] for side in (1, 2))
-            new = Tail(places[cold], self.seen[places[cold]] - 1, below, above, self.radii[places[cold]])
-            self.tail = Tail.joined([self.tail, new])
-            warm_streams(self, places[cold])
-
-    def _pass(
-        self, loop: Any, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any
-    ) -> None:
-        """The labels of a piece through a loop, those of the warm-up left out."""
-        lower = np.where(batch.cold[p], math.nan, below)
-        loop(levels, self.states.data, batch.places[p].data, lower.data, above.data, *more)
-
-    def _learn_piece(self, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
-        """One label for each place that is warm, and the counts of ``summary``."""
-        settings, places = self.settings, batch.places[p]
-        radii = self.radii[places]
-        if self.flat:
-            self._pass(update_streams, levels, batch, p, below, above, radii.data)
-        else:
-            for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
-                self.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
-        judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])
-        form = settings.outputs_of(self.outputs[places])
-        self.labels[places] += judged
-        for i in range(len(settings.alphas)):
-            wide = settings.intervals(form, radii, i)[2]
-            self.misses[places, i] += judged & ~settings.covered(below, above, radii.T, i)
-            finite = np.isfinite(wide)
-            self.widths[places, i] += np.where(judged & finite, wide, 0.0)
-            self.unbounded[places, i] += judged & ~finite
+            labels = ticks.checked(self, ids, y)
+            with ticks.undone(self, labels):
+                ticks.learn(self, labels)
 
     def run(self, ids: Any, outputs: Any, y: Any, delay: int = 0) -> Intervals:
         """Whole histories, row by row as ``predict`` and ``update`` would do it, at native speed.
@@ -435,8 +342,3 @@ class Panel:
         """The method and the number of streams."""
         d = self.settings
         return f"Panel({d.method!r}, alpha={d.alpha!r}, score={d.score!r}: {len(self)} streams)"
-
-
-def slices(rows: int) -> list[slice]:
-    """Rows in pieces that stay in the cache."""
-    return [slice(i, min(i + PIECE, rows)) for i in range(0, rows, PIECE)]
