@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
+from wane.errors import WaneError
 
 FORMAT = 1  # of state_dict; raised when a reader of the older format would go wrong
 COUNTABLE = 2**62  # what a count may reach
@@ -172,7 +173,10 @@ def give_up(thing: Any, taken: list[Any], error: BaseException, t: int) -> None:
 
 def name_round(error: BaseException, t: int) -> None:
     """Say in an error's message in which round it happened."""
-    if not error.args:
+    if isinstance(error, WaneError):
+        error.problem = f"in round {t}: " + ("" if error.about is None else f"{error.about} ") + error.problem
+        error.about, error.args = None, (error.problem,)  # the argument stays
+    elif not error.args:
         error.args = (f"in round {t}",)
     elif isinstance(error.args[0], str) or len(error.args) == 1:
         error.args = (f"in round {t}: {error.args[0]}", *error.args[1:])
