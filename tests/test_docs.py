@@ -17,6 +17,7 @@ from table import NEEDS, ROWS
 
 import wane
 from wane.learners import Centered, Learner, load
+from wane.trackers.registry import METHODS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -35,10 +36,10 @@ def blocks(path):
 
 
 def run(path):
-    """Run the blocks of a page in order, in one namespace; those with ``>>>`` as doctests."""
+    """Run the blocks of a page in order, in one namespace; those that begin with ``>>>`` as doctests."""
     space = {"__name__": f"shown_in_{path.stem}"}
     for line, code in blocks(path):
-        if ">>>" in code:
+        if code.startswith(">>>"):
             example = doctest.DocTestParser().get_doctest(code, space, path.name, str(path), line)
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
             said = []
@@ -52,9 +53,13 @@ def run(path):
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """A working directory of its own, and no window."""
+    """A working directory of its own, no window, and methods that are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    registered = dict(METHODS)
+    yield
+    for name in METHODS.keys() - registered.keys():  # by the guide, as its example
+        del METHODS[name]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.stem)

@@ -117,7 +117,7 @@ def test_errors_of_a_game_say_what_to_do():
         theory.play(Bare(), lambda t, x: np.nan, 1.0, rounds=2)
     with pytest.raises(ValueError, match="in round 0: prediction holds inf"):
         theory.play(Step(np.inf), lambda t, x: 1.0, 1.0, rounds=2)
-    with pytest.raises(ValueError, match=r"row 1: discounts is -1"):
+    with pytest.raises(ValueError, match=r"in round 1: discounts is -1"):
         theory.play(Bare(), lambda t, x: 1.0, lambda t: 1.0 - 2 * t, rounds=2)
     with pytest.raises(ValueError, match="one point a round"):
         theory.play(Bare(), lambda t, x: 1.0, 1.0, rounds=2).regret([1.0, 2.0, 3.0])

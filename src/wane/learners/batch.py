@@ -12,6 +12,7 @@ except ImportError:
     from wane import _cython as cython
 
 from wane.checks import discount_factors, rows
+from wane.errors import InputError
 from wane.learners.base import Learner
 from wane.state import data as plain_data
 
@@ -29,8 +30,8 @@ def run(learner: Learner, gradients: Any, discounts: Any) -> np.ndarray:
         play_all(learner, gradients.reshape(-1).data, discounts.data, predictions.reshape(-1).data, played.data)
         if rounds and not (predictions.max() < np.inf and predictions.min() > -np.inf):  # a learner of the user's
             played[0] = np.argmin(np.isfinite(predictions).reshape(rounds, -1).all(axis=1))
-            raise ValueError(
-                f"{learner!r} played {predictions[int(played[0])]}: its _predict must return finite numbers"
+            raise InputError(
+                f"{learner!r} played {predictions[int(played[0])]}", cure="its _predict must return finite numbers"
             )
     except BaseException as error:
         plain_data.give_up(learner, before, error, int(played[0]))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import positive
+from wane.errors import InputError
 from wane.learners.base import VectorLearner
 from wane.learners.rule import capped_exp
 from wane.vectors import dot, norm
@@ -76,7 +77,8 @@ class CoinBetting(VectorLearner):
             self.s[i] = discount * self.s[i] - gradient[i] / self.lipschitz
 
     def _too_large(self, size: float) -> None:
-        raise ValueError(
-            f"the gradient's norm {size!r} exceeds lipschitz={self.lipschitz!r}, so nothing was learned: give a larger "
-            "lipschitz, or use MagnitudeLearner or AdaptiveLearner, which need none"
+        raise InputError(
+            f"the gradient's norm {size!r} exceeds lipschitz={self.lipschitz!r}, so nothing was learned",
+            argument="gradient",
+            cure="give a larger lipschitz, or use MagnitudeLearner or AdaptiveLearner, which need none",
         )

@@ -18,6 +18,7 @@ import numpy as np
 
 from wane.checks import described
 from wane.domains import as_domain
+from wane.errors import InputTypeError
 from wane.learners.base import Learner, VectorLearner
 from wane.vectors import copy, dot, norm
 
@@ -84,4 +85,4 @@ def surrogate(gradient, free, x, out):
 def checked(learner: Any) -> None:
     """An error for anything but a learner."""
     if not isinstance(learner, Learner):
-        raise TypeError(f"learner must be a Learner, got {described(learner)}")
+        raise InputTypeError(f"must be a Learner, got {described(learner)}", about="learner")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, number, vector
+from wane.errors import InputTypeError
 from wane.learners.base import Learner, overflow_error
 
 
@@ -40,7 +41,7 @@ class FTRL(Learner):
         """Nothing seen."""
         super().__init__(discount, dim)
         if not callable(prediction):
-            raise TypeError(f"prediction must be a function of (s, v, h), got {described(prediction)}")
+            raise InputTypeError(f"must be a function of (s, v, h), got {described(prediction)}", about="prediction")
         self.prediction = prediction
         self.s: Any = 0.0 if dim is None else np.zeros(self.n)
         self.v = 0.0

@@ -14,6 +14,7 @@ import numpy as np
 
 from wane.checks import described, positive
 from wane.domains import as_domain
+from wane.errors import InputError
 from wane.learners.base import VectorLearner
 from wane.learners.starting_point import frozen, known_diameter, starting_point
 from wane.vectors import copy, finite
@@ -63,9 +64,11 @@ class GradientDescent(VectorLearner):
         """Start at ``start``."""
         super().__init__(discount, dim)
         if schedule not in ("constant", "horizon"):
-            raise ValueError(f"schedule must be 'constant' or 'horizon', got {described(schedule)}")
+            raise InputError(f"must be 'constant' or 'horizon', got {described(schedule)}", about="schedule")
         if schedule == "horizon" and rate is not None:
-            raise ValueError(f"give a constant rate or schedule='horizon', not both; got rate={rate!r}")
+            raise InputError(
+                f"give a constant rate or schedule='horizon', not both; got rate={rate!r}", argument="rate"
+            )
         self.domain = None if domain is None else as_domain(domain)
         self.start = frozen(start)
         self.schedule = schedule
@@ -75,9 +78,10 @@ class GradientDescent(VectorLearner):
         if rate is None:
             D = positive("diameter", known_diameter(diameter, self.domain, self))
             if not self.horizon and self.discount >= 1.0:
-                raise ValueError(
-                    f"the constant rate D/G sqrt(1 - discount^2) needs a discount below 1, got {self.discount!r}: "
-                    "give a rate, a discount, or schedule='horizon'"
+                raise InputError(
+                    f"the constant rate D/G sqrt(1 - discount^2) needs a discount below 1, got {self.discount!r}",
+                    argument="discount",
+                    cure="give a rate, a discount, or schedule='horizon'",
                 )
             forgotten = 1.0 if self.horizon else math.sqrt(1.0 - self.discount * self.discount)
             self.step = positive("the rate from diameter and lipschitz", D / self.lipschitz * forgotten)

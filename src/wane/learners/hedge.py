@@ -19,6 +19,7 @@ import numpy as np
 
 from wane.checks import described, discount_factor, number, positive, vector
 from wane.domains import as_domain
+from wane.errors import InputTypeError
 from wane.learners.base import Learner, VectorLearner
 from wane.learners.magnitude import MagnitudeLearner
 from wane.learners.starting_point import frozen
@@ -184,7 +185,11 @@ class DiscountHedge(VectorLearner):
         """
         d = self.discount if discount is None else discount_factor(discount)
         if not (hasattr(loss, "value") and hasattr(loss, "gradient")):
-            raise TypeError(f"loss must have value(x) and gradient(x), got {described(loss)}: update takes a gradient")
+            raise InputTypeError(
+                f"must have value(x) and gradient(x), got {described(loss)}",
+                about="loss",
+                cure="update takes a gradient",
+            )
         points = self.components()
         own = number("the loss of the prediction", loss.value(self.predict()))
         regrets = [own - number("the loss of an expert", loss.value(p if p.ndim else float(p))) for p in points]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import number, positive
+from wane.errors import InputError
 from wane.learners.base import VectorLearner
 from wane.vectors import copy, finite
 
@@ -42,7 +43,7 @@ class RegularizedGradientDescent(VectorLearner):
         self.fixed = weight is not None
         self.kept = 1.0 if self.weight is None else 1.0 - self.rate * self.weight
         if not 0.0 <= self.kept <= 1.0:
-            raise ValueError(f"weight must lie between 0 and 1/rate = {1.0 / self.rate!r}, got {weight!r}")
+            raise InputError(f"must lie between 0 and 1/rate = {1.0 / self.rate!r}, got {weight!r}", about="weight")
         self.x = np.zeros(self.n).data
         self.next = np.zeros(self.n).data
 

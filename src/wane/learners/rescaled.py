@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import discount_factor
+from wane.errors import InputError
 from wane.learners.base import Learner, VectorLearner
 from wane.learners.constrained import checked
 from wane.vectors import norm
@@ -42,8 +43,10 @@ class Rescaled(VectorLearner):
         """Take over the learner and its dimension."""
         checked(learner)
         if learner.discount != 1.0:
-            raise ValueError(
-                f"Rescaled needs a learner with discount 1, got {learner!r}: give the discount to Rescaled"
+            raise InputError(
+                f"Rescaled needs a learner with discount 1, got {learner!r}",
+                argument="learner",
+                cure="give the discount to Rescaled",
             )
         super().__init__(discount_factor(discount), learner.dim)
         self.learner = learner
@@ -74,7 +77,10 @@ class Rescaled(VectorLearner):
 
     def _exhausted(self, weight: float, size: float) -> None:
         if self.weight in (0.0, weight):
-            raise ValueError(f"a gradient of norm {size:.3g} is too large for a weighted game, so it was not learned")
+            raise InputError(
+                f"a gradient of norm {size:.3g} is too large for a weighted game, so it was not learned",
+                argument="gradient",
+            )
         raise OverflowError(
             f"the weight of the next gradient would be {weight:.3g}, at or near the end of floating point, so it was "
             "not learned: a discount of 0 or reset() starts anew, and a learner's own discount has no such end"

@@ -8,6 +8,7 @@ import numpy as np
 
 from wane.checks import number, vector
 from wane.domains import Domain
+from wane.errors import InputError
 from wane.learners.base import Learner
 
 
@@ -25,8 +26,10 @@ def starting_point(name: str, point: Any, learner: Learner, domain: Domain | Non
         return zero if domain is None else domain.project(zero)
     x = given_point(name, point, learner)
     if domain is not None and x not in domain:
-        raise ValueError(
-            f"{name} must lie in the domain {domain!r}, got {point!r}: the nearest point of it is {domain.project(x)}"
+        raise InputError(
+            f"must lie in the domain {domain!r}, got {point!r}",
+            about=name,
+            cure=f"the nearest point of it is {domain.project(x)}",
         )
     return x
 
@@ -45,7 +48,8 @@ def known_diameter(diameter: Any, domain: Domain | None, learner: Learner) -> An
     if diameter is None and domain is not None and np.isfinite(domain.diameter_in(learner.n)):
         return domain.diameter_in(learner.n)
     if diameter is None:
-        raise ValueError(
-            f"{type(learner).__name__} needs diameter=..., the size of the region to play in, or a bounded domain"
+        raise InputError(
+            f"{type(learner).__name__} needs diameter=..., the size of the region to play in, or a bounded domain",
+            argument="diameter",
         )
     return diameter

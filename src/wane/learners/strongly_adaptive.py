@@ -20,6 +20,7 @@ import numpy as np
 
 from wane.checks import positive, whole
 from wane.domains import Domain
+from wane.errors import InputError
 from wane.learners.base import Learner
 from wane.learners.constrained import checked
 from wane.learners.starting_point import known_diameter
@@ -132,17 +133,20 @@ class StronglyAdaptive(Learner):
         g = np.array(gradient, dtype=float, ndmin=1)
         size = norm(g.data)
         if size > self.lipschitz * (1.0 + 1e-14):  # a few roundings are no debt
-            raise ValueError(
-                f"the gradient's norm {size!r} exceeds lipschitz={self.lipschitz!r}, so nothing was learned: give a "
-                "larger lipschitz, or use MultiscaleLearner, which needs none"
+            raise InputError(
+                f"the gradient's norm {size!r} exceeds lipschitz={self.lipschitz!r}, so nothing was learned",
+                argument="gradient",
+                cure="give a larger lipschitz, or use MultiscaleLearner, which needs none",
             )
         bets, points = self._bets(), self.components()
         apart = (mixture(self._weights(bets), points, self.dim) - points).reshape(len(points), self.n)
         regrets = [dot((g / self.lipschitz).data, row.data) / self.diameter for row in apart]
         if max(map(abs, regrets)) > 1.0 + ROUNDING:
-            raise ValueError(
+            raise InputError(
                 f"the copies of {self.base!r} play points further apart than diameter={self.diameter!r}, so nothing "
-                "was learned: give a larger diameter, or a base that is kept in a domain"
+                "was learned",
+                argument="diameter",
+                cure="give a larger diameter, or a base that is kept in a domain",
             )
         for learner in self.copies[: len(points)]:
             learner.update(gradient, discount)
