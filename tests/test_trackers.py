@@ -183,7 +183,7 @@ def test_make():
         make("nothing", 0.1)
     with pytest.raises(TypeError, match="max_score"):
         make("sf-ogd", 0.1)
-    with pytest.raises(TypeError, match="unexpected"):
+    with pytest.raises(TypeError, match="has no setting"):
         make("magl", 0.1, learning_rate=3)
     with pytest.raises(TypeError, match="not both"):
         make("magl", 0.1, coverage=0.9)
