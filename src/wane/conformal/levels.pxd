@@ -23,7 +23,7 @@ cdef class Levels:
     cdef readonly list trackers
     cdef readonly Py_ssize_t count
     cdef Level first, second
-    cdef double[:, ::1] radii, own
+    cdef double[:, ::1] radii, own, kept
     cdef Cells cells
     cdef readonly bint alone
     cdef bint fragile

@@ -92,6 +92,7 @@ class Levels:
         self.cells: Any = Cells()
         self.alone = len(trackers) == 1
         self.fragile = not all(t.atomic for t in trackers)
+        self.kept: Any = np.zeros((1, self.flat())).data  # the states before a label, where its update may fail
 
     def predict(self, floor: float) -> tuple[float, ...]:
         """The radii to play in the next round, a column each."""
@@ -132,14 +133,13 @@ class Levels:
         own = self.own_radii()
         for c in range(len(radii)):
             self.radii[0, c] = radii[c]
-        before = [plain_data.snapshot(t) for t in self.trackers] if self.fragile else None
+        before = self._keep() if self.fragile else None
         try:
             self._learn(lower, upper, self.radii, 0, discount)
             after = self.own_radii()
         except BaseException:
-            if before is not None:
-                for tracker, taken in zip(self.trackers, before, strict=True):
-                    plain_data.put_back(tracker, taken)
+            if self.fragile:
+                self._put_back(before)
             raise
         return own, after
 
@@ -150,9 +150,23 @@ class Levels:
             for c, tracker in enumerate(self.trackers):
                 tracker.warm_start(scores[c // self.count])
         except BaseException:
+            self._put_back(before)
+            raise
+
+    def _keep(self) -> Any:
+        """The states as they are: None where a row of numbers holds them."""
+        if self.kept.shape[1] == 0:
+            return [plain_data.snapshot(t) for t in self.trackers]
+        self._write(self.kept, 0)
+        return None
+
+    def _put_back(self, before: Any) -> None:
+        """The states as they were."""
+        if before is None:
+            self._read(self.kept, 0)
+        else:
             for tracker, taken in zip(self.trackers, before, strict=True):
                 plain_data.put_back(tracker, taken)
-            raise
 
     def _play_one(self, floor):
         """The radius where there is one level of one side."""
