@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.covered import contains
 from wane.errors import InputError
 from wane.vectors import norm as euclidean
 
@@ -48,7 +49,7 @@ class Interval(PredictionSet):
 
     def __contains__(self, y: Any) -> bool:
         """Whether y lies between the ends."""
-        return self.lower <= y <= self.upper
+        return bool(contains(self.lower, self.upper, y))
 
     @property
     def width(self) -> float:
@@ -77,7 +78,7 @@ class HalfLine(PredictionSet):
 
     def __contains__(self, y: Any) -> bool:
         """Whether y lies on the right side of the bound."""
-        return self.lower <= y <= self.upper
+        return bool(contains(self.lower, self.upper, y))
 
 
 class LabelSet(PredictionSet):

@@ -4,8 +4,8 @@
 """
 
 from wane.serve.answers import PROTOCOL, Lines
+from wane.serve.jsonl import LONGEST, serve
 from wane.serve.requests import FIELDS, KINDS
 from wane.serve.service import opened
-from wane.serve.streams import LONGEST, serve
 
 __all__ = ["FIELDS", "KINDS", "LONGEST", "PROTOCOL", "Lines", "opened", "serve"]
