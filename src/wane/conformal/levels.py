@@ -131,11 +131,14 @@ class Levels:
         Returns what the trackers would play by themselves before and after it.
         """
         own = self.own_radii()
-        for c in range(len(radii)):
-            self.radii[0, c] = radii[c]
         before = self._keep() if self.fragile else None
         try:
-            self._learn(lower, upper, self.radii, 0, discount)
+            if self.alone:
+                self._learn_one(lower, radii[0], discount)
+            else:
+                for c in range(len(radii)):
+                    self.radii[0, c] = radii[c]
+                self._learn(lower, upper, self.radii, 0, discount)
             after = self.own_radii()
         except BaseException:
             if self.fragile:

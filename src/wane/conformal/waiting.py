@@ -64,7 +64,10 @@ class Waiting:
 
     def reserve(self, id: Any) -> None:
         """An id is in use: the next whole number lies above it (1, 1.0 and True are the same key)."""
-        if isinstance(id, (int, float)) and self.next_id <= id < math.inf:
+        if type(id) is int:
+            if id >= self.next_id:
+                self.next_id = id + 1
+        elif isinstance(id, (int, float)) and self.next_id <= id < math.inf:
             self.next_id = math.floor(id) + 1
 
     def find(self, id: Hashable) -> Made:
