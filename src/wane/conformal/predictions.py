@@ -11,17 +11,6 @@ import numpy as np
 
 from wane.errors import AlarmError, InputTypeError, NotFoundError
 
-UNBOUNDED = (
-    "the radius is {radii}: there are too few scores for a finite set, or so many misses that the method's level has "
-    "left (0, 1); give past data to warm_start, take another method (aci has clip=True), or choose on_unbounded='clip' "
-    "(to the limits) or 'allow'"
-)
-
-
-def following(id: Any, next_id: int) -> int:
-    """The next whole number that is free once this id is in use: 1, 1.0 and True are the same key."""
-    return math.floor(id) + 1 if isinstance(id, (int, float)) and next_id <= id < math.inf else next_id
-
 
 class Prediction:
     """One set, or one for each level, around one model output.

@@ -167,7 +167,7 @@ def each(name: str, values: Any, check: Callable[[str, Any], Any]) -> list[Any]:
     found: list[Any] = []
     if hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0 and not isinstance(values, np.ma.MaskedArray):
         try:
-            for value in values:
+            for value in values.tolist() if isinstance(values, np.ndarray) and values.ndim == 1 else values:
                 found.append(check(name, value))
         except WaneError as error:
             error.argument, error.row = name, len(found)
