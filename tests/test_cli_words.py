@@ -90,7 +90,7 @@ def test_errors_of_other_commands_say_what_to_do(tmp_path, monkeypatch):
         f"the journal {journal} cannot be opened or written (No such file or directory): choose another --journal"
     )
     said = str(called("serve-lines", "--load", tmp_path / "none").exception)
-    assert said.endswith("none cannot be read (No such file or directory): give a file that `save` wrote as --load")
+    assert said.startswith("there is no file") and said.endswith("none': give one that save wrote")
     said = str(called("serve-lines", "--score", "raps", "--score-set", "fine=1").exception)
     assert said.startswith("raps has no setting 'fine': it takes penalty, ")
     said = str(called("serve-lines", "--score", "user").exception)

@@ -117,9 +117,9 @@ def suggested(file: str, options: Any, alpha: float, kind: str | None, table: An
         table: as ``wane.runs.series`` gave it.
         results: of the comparison: the method, and the settings it needs.
 
-    >>> from wane.runs import Options, Whole
+    >>> from wane.runs import Options, ScoredTable
     >>> from wane.tables import Columns
-    >>> table = Whole(Columns("y", ("yhat",), "shop"), [], True, ["shop", "y", "yhat"])
+    >>> table = ScoredTable(Columns("y", ("yhat",), "shop"), [], True, ["shop", "y", "yhat"])
     >>> chosen = {"method": "sf-ogd", "settings": {"max_score": 3.2, "warm_up": 20}}
     >>> suggested("my sales.csv", Options(id="shop"), 0.1, None, table, chosen)
     "wane run 'my sales.csv' --id shop --method sf-ogd --warm-up 20 --set max_score=3.2 --out 'my sales_intervals.csv'"

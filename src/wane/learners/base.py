@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import dimension, discount_factor, number, vector
+from wane.errors import TooLargeError
 from wane.state import data as plain_data
 from wane.state.stateful import Stateful
 
@@ -143,11 +144,12 @@ def hook(learner, name):
     return method
 
 
-def overflow_error(learner: Learner) -> OverflowError:
+def overflow_error(learner: Learner) -> TooLargeError:
     """What is raised instead of an infinite prediction."""
-    return OverflowError(
-        f"the state of {learner!r} would leave the range of floating point, so this gradient was not learned: "
-        "use discounts of at most 1, smaller gradients, or a scale-free learner such as AdaptiveLearner"
+    return TooLargeError(
+        f"the state of {learner!r} would leave the range of floating point, so this gradient was not learned",
+        argument="gradient",
+        cure="use discounts of at most 1, smaller gradients, or a scale-free learner such as AdaptiveLearner",
     )
 
 

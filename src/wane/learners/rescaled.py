@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import discount_factor
-from wane.errors import InputError
+from wane.errors import InputError, TooLargeError
 from wane.learners.base import Learner, VectorLearner
 from wane.learners.constrained import checked
 from wane.vectors import norm
@@ -81,7 +81,9 @@ class Rescaled(VectorLearner):
                 f"a gradient of norm {size:.3g} is too large for a weighted game, so it was not learned",
                 argument="gradient",
             )
-        raise OverflowError(
+        raise TooLargeError(
             f"the weight of the next gradient would be {weight:.3g}, at or near the end of floating point, so it was "
-            "not learned: a discount of 0 or reset() starts anew, and a learner's own discount has no such end"
+            "not learned",
+            argument="discount",
+            cure="a discount of 0 or reset() starts anew, and a learner's own discount has no such end",
         )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wane.checks import described, one_of, real_array, scalar, whole
-from wane.covered import covers
+from wane.covered import covers, holds
 from wane.errors import InputError
 from wane.state.stateful import Stateful
 
@@ -84,7 +84,7 @@ def covered(radii: Any, scores: Any, tie: str = "miss") -> np.ndarray:
     one_of("tie", tie, ("miss", "covered"))
     r = COMPARED.column("radii", radii)
     s = COMPARED._replace(missing=True).column("scores", scores, len(r))
-    hits = covers(r, s) if tie == "miss" else covers(r, s) | (r == s)
+    hits = covers(r, s) if tie == "miss" else holds(r, s)
     missing = np.isnan(s)
     return np.where(missing, np.nan, hits) if missing.any() else hits
 

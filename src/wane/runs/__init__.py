@@ -1,7 +1,7 @@
 """A table through a panel: what ``wane run`` does, and what ``wane compare`` reads."""
 
 from wane.runs.run import Options, Report, play
-from wane.runs.series import Series, Whole, series
+from wane.runs.series import ScoredTable, Series, series
 from wane.runs.session import Session
 
-__all__ = ["Options", "Report", "Series", "Session", "Whole", "play", "series"]
+__all__ = ["Options", "Report", "ScoredTable", "Series", "Session", "play", "series"]

@@ -368,7 +368,7 @@ def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Re
     """The report on a session that had so many rows before."""
     design, n = session.panel.settings, len(session.panel)
     with np.errstate(invalid="ignore", divide="ignore"):
-        coverage, width = kept.hits / np.float64(kept.labels), kept.widths / kept.finite
+        coverage, width = kept.hits / np.float64(kept.labels), kept.widths[0] / kept.finite
     return Report(
         columns=session.columns,
         method=design.method,

@@ -26,7 +26,7 @@ class Series:
     scores: np.ndarray
 
 
-class Whole(NamedTuple):
+class ScoredTable(NamedTuple):
     """A table that was read: which columns are used, its series, whether its rows are in time, the names of all."""
 
     columns: Columns
@@ -46,7 +46,7 @@ def series(
     options: Options,
     kind: str | None = None,
     told: Callable[[str], Any] = lambda text: None,
-) -> Whole:
+) -> ScoredTable:
     """Read every series of a table as scores, in the order of their first rows; the rows need not be in time."""
     score = options.score or "absolute"
     if score not in ("absolute", "normalised"):
@@ -69,7 +69,7 @@ def series(
     order = order[~np.isnan(found[order])]
     cuts = np.searchsorted(place[order], np.arange(len(ids) + 1))
     every = [Series(key, found[order[cuts[k] : cuts[k + 1]]]) for k, key in enumerate(ids)]
-    return Whole(columns, every, ordered, reader.names)
+    return ScoredTable(columns, every, ordered, reader.names)
 
 
 def refuse_twice(rows: Rows, place: np.ndarray, order: np.ndarray, columns: Columns) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.conformal.rounds import add_in_order
 from wane.covered import contains
 from wane.errors import FileError, InputError, SavedFileError, Setting, located
 from wane.panel import Panel
@@ -57,11 +58,16 @@ class Session:
                 return rows.where(row)
             return rows.where(0) + (f" and the {more:,} rows after it" if more else "")
 
-        with located(where), self.panel._lock:
-            places = self.panel.index.places(rows.ids, add=True)
-            if rows.times is not None and len(places):
-                self._check_times(rows, rows.times, places, duplicates)
-            made = self.panel._run_at(places, rows.outputs, rows.y, self.delay)  # ids are looked up once
+        before = self.last
+        with located(where), self.panel._lock, self.panel._index_kept():
+            try:
+                places = self.panel.index.places(rows.ids, add=True)
+                if rows.times is not None and len(places):
+                    self._check_times(rows, rows.times, places, duplicates)
+                made = self.panel._run_at(places, rows.outputs, rows.y, self.delay)  # ids are looked up once
+            except BaseException:
+                self.last = before
+                raise
         self.rows += len(places)
         self.met = self.met or bool((places < self.older).any())
         return places, made.lower, made.upper
@@ -170,7 +176,7 @@ class Record:
         """Begin without rows."""
         self.keep = keep
         self.labels, self.hits = 0, np.zeros(levels, dtype=np.int64)
-        self.widths = np.zeros(levels)
+        self.widths = np.zeros((1, levels))
         self.finite, self.infinite = np.zeros(levels, dtype=np.int64), np.zeros(levels, dtype=np.int64)
         self.parts: list[tuple[Any, ...]] = []
 
@@ -179,7 +185,9 @@ class Record:
         y, width = rows.y[:, None], np.maximum(upper - lower, 0.0)
         self.labels += int(np.count_nonzero(~np.isnan(y + width[:, :1])))
         self.hits += np.count_nonzero(contains(lower, upper, y), axis=0)
-        self.widths += np.where(np.isfinite(width), width, 0.0).sum(axis=0)
+        every_row, finite = np.array([0, len(width)], dtype=np.intp), np.where(np.isfinite(width), width, 0.0)
+        for i, column in enumerate(np.ascontiguousarray(finite.T)):  # row by row: chunks of any size give the same sum
+            add_in_order(self.widths.data, i, np.zeros(1, dtype=np.intp).data, every_row.data, column.data)
         self.finite += np.count_nonzero(np.isfinite(width), axis=0)
         self.infinite += np.count_nonzero(np.isinf(width), axis=0)
         if not self.keep:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, INFINITY, described, real_array, scalar, whole
+from wane.covered import holds
 from wane.errors import InputError, InputTypeError
 from wane.scores.base import EVERYWHERE, Score, each, if_known, one_each, present, single, table, unlimited
 from wane.scores.sets import LabelSet
@@ -131,7 +132,7 @@ class LabelScore(Score):
     def set(self, output: Any, radius: Any, u: Any = None, limits: tuple[float, float] = EVERYWHERE) -> LabelSet:
         """The labels whose score is at most the radius, the most probable first."""
         unlimited("sets of labels", limits)
-        inside = np.flatnonzero(self.every(output, self.uniform(output, u)) <= radius)
+        inside = np.flatnonzero(holds(radius, self.every(output, self.uniform(output, u))))
         ranked = inside[np.argsort(-output[inside], kind="stable")].tolist()
         return LabelSet(tuple(ranked if self.classes is None else (self.classes[k] for k in ranked)))
 
@@ -145,7 +146,7 @@ class LabelScore(Score):
         u = self.uniform(outputs, u)
         inside = np.empty(outputs.shape, dtype=bool)
         for b in blocks(outputs):
-            inside[b] = self.every(outputs[b], u[b]) <= radius[b, None]
+            inside[b] = holds(radius[b, None], self.every(outputs[b], u[b]))
         return inside
 
     def uniform(self, output: np.ndarray, u: Any) -> Any:

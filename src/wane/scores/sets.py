@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.covered import contains
+from wane.covered import contains, holds
 from wane.errors import InputError
 from wane.vectors import norm as euclidean
 
@@ -136,7 +136,7 @@ class Ball(PredictionSet):
         y = np.asarray(y, dtype=float)
         if y.shape != self.center.shape:
             raise InputError(f"a point of this ball has shape {self.center.shape}, got {y.shape}", argument="y")
-        return distance(self.center, y, self.norm) <= self.radius
+        return bool(holds(self.radius, distance(self.center, y, self.norm)))
 
     @property
     def lower(self) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import INFINITY, described, number, scalar
+from wane.covered import holds
 from wane.errors import InputError, InputTypeError
 from wane.scores.base import EVERYWHERE, Score, each, missing, one_each, present, sequence, unlimited
 from wane.scores.intervals import clipped
@@ -91,11 +92,11 @@ class UserScore(Score):
     def compare(self, output: Any, y: Any, s: float, radii: tuple[float, ...]) -> None:
         """Warn once if the functions do not belong together: y in the set, and a score beyond the radius, or not."""
         for radius in radii if self.unsure else ():
-            if abs(s - radius) > NEAR * abs(radius) and (y in self.set(output, radius)) != (s <= radius):
+            if abs(s - radius) > NEAR * abs(radius) and (y in self.set(output, radius)) != holds(radius, s):
                 self.unsure = False
                 warnings.warn(
                     f"score_function and set_function disagree: y = {y!r} has the score {s:.6g} and is "
-                    f"{'not ' if s <= radius else ''}in the set of the radius {radius:.6g}; coverage counts scores",
+                    f"{'not ' * bool(holds(radius, s))}in the set of the radius {radius:.6g}; coverage counts scores",
                     stacklevel=2,
                 )
                 return

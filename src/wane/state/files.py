@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, TypeVar
 
 from wane.checks import described
-from wane.errors import Cure, InputError, InputTypeError, SavedFileError
+from wane.errors import Cure, InputError, InputTypeError, MissingFileError, SavedFileError
 from wane.state import data as plain_data
 from wane.state.encoding import dumps, loads
 from wane.state.stateful import Stateful
@@ -72,6 +72,10 @@ def load(path: Path, /, **objects: Any) -> Any:
 
     ``objects`` are the arguments that a file cannot hold (functions of yours), by name.
     """
+    if not os.path.exists(path):
+        raise MissingFileError(
+            f"there is no file {os.fspath(path)!r}", argument="path", cure="give one that save wrote"
+        )
     with open(path, "rb") as file:
         raw = file.read(LONGEST_HEADER)
         if raw.startswith(MAGIC):  # else it may be anything, of any size

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import number, positive, scalar, vector, whole
-from wane.errors import InputError
+from wane.errors import InputError, TooLargeError
 from wane.trackers.base import Tracker
 from wane.trackers.control import zeros
 from wane.trackers.losses import missed
@@ -139,8 +139,10 @@ class LinearTracker(Tracker):
             self.x[self.size - 2] = score
 
     def _overflow(self):
-        raise OverflowError(
-            "a weight would overflow, so nothing was learned: divide the features and scores by a scale"
+        raise TooLargeError(
+            "a weight would overflow, so nothing was learned",
+            argument="features",
+            cure="divide the features and scores by a scale",
         )
 
 
