@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
 def exact_state(panel):
     """The state, the waiting labels stream by stream, without the sums of widths: their last bits depend on pieces."""
     panel = copy.copy(panel)
-    panel.tail = panel.tail.chosen(np.argsort(panel.tail.place, kind="stable"))
+    panel.tail = panel.tail.take(np.argsort(panel.tail.place, kind="stable"))
     panel.tail.radii[np.isnan(panel.tail.radii)] = np.nan  # whatever its sign
     state = panel.state_dict()
     del state["memory"]["widths"], state["parameters"]["threads"]

@@ -1,4 +1,4 @@
-"""Sets around the outputs of any model: predictions with ids, late labels, several levels, several steps ahead."""
+"""Online conformal prediction around any model: ids, late labels, several levels, several steps ahead."""
 
 from wane.conformal.horizons import Horizons
 from wane.conformal.monitor import Monitor

@@ -1,4 +1,7 @@
-"""A whole array of rounds through an ``OnlineConformal``: the bits and the state of single steps, at native speed."""
+"""Replays: ``OnlineConformal.run`` plays whole arrays of rounds at native speed.
+
+A replay gives the same bits, and leaves the same state, as calling ``predict`` and ``update`` round by round.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,26 @@ from wane.conformal.rounds import play_rows
 from wane.errors import IdError, InputError
 from wane.scores import uniforms
 from wane.state import data as plain_data
-from wane.state.encoding import checked_key
+from wane.state.encoding import checked_key, own_kind
 
 if TYPE_CHECKING:
     from wane.conformal.online import OnlineConformal
 
-CHECKED = 100  # labels of a batch with which the two functions of a user's score are compared
+CHECKED = 100  # how many labels of a batch are used to compare the two functions of a user's score
 BEFORE = 1 << 62  # where the uniforms of warm_start begin: predictions never get there
 
 
 def run(
     oc: OnlineConformal, outputs: Any, y: Any, delay: Any, ids: Any, discounts: Any, late: list[tuple[Any, Any]]
 ) -> tuple[Table, list[Alarm]]:
-    """The table, and the alarms to give; the lock is held. Nothing changes before all that can fail is done."""
+    """Play all rounds, and return the table and the alarms that the caller has to deliver.
+
+    The arguments are those of ``OnlineConformal.run``, but ``late`` is a list of pairs (id, label), with None as the id
+    of a round after which no late label comes. The caller holds the lock. If anything fails, ``oc`` is as before.
+    """
     settings, score, waiting = oc.settings, oc.score, oc._waiting
-    # Check everything that was given.
+
+    # Check all input first, while nothing has changed yet and nothing has to be undone.
     outputs, labels, known = aligned(oc, outputs, y)
     rounds = len(known)
     delay = whole("delay", delay, 0)
@@ -44,73 +52,84 @@ def run(
     names = checked_ids(oc, ids, rounds)
     old, old_scores = late_scores(oc, late, delay, rounds)
 
-    # Rows: first the older predictions whose labels come now, one after each of the first rounds, then the rounds. The
-    # label of a row is known to the predictions from ``pos + delay + 1`` on.
+    # Lay out the rows for the loop: first the n older predictions whose labels come now, one after each of the first
+    # rounds, then the rounds themselves. A row at position p gets its label after round p + delay, so that the
+    # predictions from p + delay + 1 on have learned from it.
     n = len(old)
     pos = np.concatenate([np.arange(n) - delay, np.arange(rounds)])
     below, above = (np.concatenate([old_scores[:, side], scores[side]]) for side in (0, 1))
-    moments = pos + delay  # the round after which the label of a row comes
-    arriving = np.flatnonzero((moments < rounds) & ~np.isnan(below))
+    arriving = np.flatnonzero((pos + delay < rounds) & ~np.isnan(below))  # rows whose labels are learned in this call
     d = row_discounts(oc, discounts, n, rounds, arriving)
+
+    # An older prediction is learned at the radius that was played for it, so its row starts with what was kept.
     radii, widths = np.empty((n + rounds, settings.width)), np.zeros((len(oc.alphas), n + rounds))
     for i in np.flatnonzero(~np.isnan(old_scores[:, 0])):
-        made = waiting.pending[old[i]]
-        radii[i], widths[:, i] = made.radii, made.widths
-    own, at = np.empty((n + rounds + 1, settings.width)), np.full(1, n, dtype=np.intp)
+        prediction = waiting.pending[old[i]]
+        radii[i], widths[:, i] = prediction.radii, prediction.widths
+    own, playing = np.empty((n + rounds + 1, settings.width)), np.full(1, n, dtype=np.intp)
     floors = np.concatenate([np.zeros(n), settings.floors(outputs, u)])
 
-    # Play: trackers, then monitors. After an error everything is put back.
-    things = (*oc._levels.trackers, *oc.monitors)
+    # From here on trackers and monitors change. Keep what they were, because every step below can still fail.
+    changing = (*oc._levels.trackers, *oc.monitors)
     alarmed = dict(oc._alarmed)
-    before = [plain_data.snapshot(thing) for thing in things]
+    before = [plain_data.snapshot(thing) for thing in changing]
     try:
+        # Play the rounds. If a tracker raises, the error names the round that was being predicted.
         try:
-            arrays = (floors, below, above, d, radii, own, at)
+            arrays = (floors, below, above, d, radii, own, playing)
             play_rows(oc._levels, n, n + rounds, 0, n, pos.data, rounds, delay + 1, *[array.data for array in arrays])
         except BaseException as error:
-            plain_data.name_round(error, int(at[0]) - n)
+            plain_data.name_round(error, int(playing[0]) - n)
             raise
         own[n + rounds] = oc._levels.own_radii()
         settings.refuse_unbounded(radii[n:])
-        by_level = [settings.at(radii[n:], i) for i in range(len(oc.alphas))]
-        for w, r in zip(widths, by_level, strict=True):
-            w[n:] = score.width(outputs, r, u, oc.limits)
-        bounds = [score.bounds(outputs, r, oc.limits) for r in by_level]
+
+        # Turn radii into sets, level by level, and judge them.
+        by_level = [settings.radii_of_level(radii[n:], i) for i in range(len(oc.alphas))]
+        for width, radius in zip(widths, by_level, strict=True):
+            width[n:] = score.width(outputs, radius, u, oc.limits)
+        bounds = [score.bounds(outputs, radius, oc.limits) for radius in by_level]
         covered = [settings.covered(below, above, radii.T, i) for i in range(len(oc.alphas))]
+
+        # A user's score has two functions that must agree. Compare them now that the radii are known.
         for t in np.flatnonzero(known)[:CHECKED].tolist() if score.unsure else ():
-            score.compare(outputs[t], labels[t], float(below[n + t]), tuple(float(r[t]) for r in by_level))
-        alarms = watch(oc, lambda row: plain(old[row] if row < n else names[row - n]), arriving, d, covered, widths)
+            score.compare(outputs[t], labels[t], float(below[n + t]), tuple(float(radius[t]) for radius in by_level))
+        alarms = watch(oc, lambda row: own_kind(old[row] if row < n else names[row - n]), arriving, d, covered, widths)
     except BaseException:
         oc._alarmed = alarmed
-        for thing, taken in zip(things, before, strict=True):
+        for thing, taken in zip(changing, before, strict=True):
             plain_data.put_back(thing, taken)
         raise
 
-    # Keep what single steps would have kept, and give the table.
+    # Nothing can fail any more: record which predictions wait and which got their labels.
     remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered)
-    judged = [np.where(known, c[n:].astype(float), np.nan) for c in covered]
+
+    # The table has the rounds of this call only, without the older predictions.
     sides = [below[n:], above[n:]][: score.sides]
     table = Table(
         oc.alpha,
         names,
-        None if bounds[0] is None else together(oc, [b[0] for b in bounds]),
-        None if bounds[0] is None else together(oc, [b[1] for b in bounds]),
-        together(oc, [np.stack(r, axis=1) if score.sides == 2 else r for r in by_level]),
-        together(oc, [w[n:] for w in widths]),
+        None if bounds[0] is None else together(oc, [low for low, _ in bounds]),
+        None if bounds[0] is None else together(oc, [high for _, high in bounds]),
+        together(oc, [np.stack(radius, axis=1) if score.sides == 2 else radius for radius in by_level]),
+        together(oc, [width[n:] for width in widths]),
         sides[0].copy() if score.sides == 1 else np.stack(sides, axis=1),
-        together(oc, judged),
-        (lambda: [score.members(outputs, r, u) for r in by_level]) if score.finite else None,
+        together(oc, [np.where(known, inside[n:].astype(float), np.nan) for inside in covered]),
+        (lambda: [score.members(outputs, radius, u) for radius in by_level]) if score.finite else None,
     )
     return table, alarms
 
 
 def together(oc: OnlineConformal, columns: list[np.ndarray]) -> np.ndarray:
-    """One array for one level; several side by side."""
+    """Join the arrays of the levels: side by side if there are several levels, as it is if there is one."""
     return np.stack(columns, axis=1) if isinstance(oc.alpha, tuple) else np.array(columns[0])
 
 
 def aligned(oc: OnlineConformal, outputs: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Outputs, labels and which of them are known, checked; rows meet labels by position."""
+    """Check outputs and labels, and return both with a mask of the labels that are known.
+
+    Rows are matched by position. Two pandas objects whose indexes differ are refused, since position would be wrong.
+    """
     one, other = getattr(outputs, "index", None), getattr(y, "index", None)
     if one is not None and hasattr(one, "equals") and hasattr(other, "equals") and not one.equals(other):
         raise InputError(
@@ -123,7 +142,7 @@ def aligned(oc: OnlineConformal, outputs: Any, y: Any) -> tuple[Any, np.ndarray,
 
 
 def checked_ids(oc: OnlineConformal, ids: Any, rounds: int) -> Any:
-    """The ids of the rounds: the user's, or the next whole numbers."""
+    """Return the ids of the rounds: the user's, if no two are equal and none is in use, or the next whole numbers."""
     if ids is None:
         first, last = oc.next_id, oc.next_id + rounds
         return np.arange(first, last) if last < 1 << 63 else list(range(first, last))
@@ -138,7 +157,10 @@ def checked_ids(oc: OnlineConformal, ids: Any, rounds: int) -> Any:
 def late_scores(
     oc: OnlineConformal, late: list[tuple[Any, Any]], delay: int, rounds: int
 ) -> tuple[list[Hashable | None], np.ndarray]:
-    """The waiting predictions whose labels are given, and the scores of both sides; NaN where no label comes."""
+    """Score the labels of older predictions.
+
+    Returns the ids and an array of scores with a column for each side. The scores are NaN where no label comes.
+    """
     if len(late) > delay:
         raise InputError(
             f"late may hold one label for each of the first delay = {delay} rounds, got {len(late)}",
@@ -146,13 +168,14 @@ def late_scores(
             cure="give those of the last predictions, pending()[-delay:], as others wait for labels that never came",
         )
     scores = []
+    # Follow which predictions wait, round by round: one that expires before its label comes cannot be learned.
     waiting = OrderedDict.fromkeys(oc._waiting.pending)
     for i, (key, y) in enumerate(late):
-        made = None if key is None else oc._waiting.find(key)
+        prediction = None if key is None else oc._waiting.find(key)
         if len(waiting) >= oc.max_pending:
             waiting.popitem(last=False)
-        waiting[object()] = None  # the round itself
-        if made is None or not oc.score.labels([y], 1)[1][0]:
+        waiting[object()] = None  # the prediction of round i
+        if prediction is None or not oc.score.labels([y], 1)[1][0]:
             scores.append((math.nan, math.nan))
             continue
         if key not in waiting and i < rounds:
@@ -163,12 +186,12 @@ def late_scores(
                 cure="give its label earlier, or expire others first",
             )
         waiting.pop(key, None)
-        scores.append(oc.settings.scored(made.output, y, made.u, made.radii))
+        scores.append(oc.settings.scored(prediction.output, y, prediction.u, prediction.radii))
     return [key for key, _ in late], np.array(scores, dtype=float).reshape(len(late), 2)
 
 
 def row_discounts(oc: OnlineConformal, discounts: Any, n: int, rounds: int, arriving: np.ndarray) -> np.ndarray:
-    """One discount a row, the n older rows first; NaN is the method's own."""
+    """Return a discount for each row, the n older rows first. NaN stands for the method's own discount."""
     d = np.full(n + rounds, np.nan)
     if callable(discounts):
         d[arriving] = [discounts(oc.monitors[0].rounds + i) for i in range(len(arriving))]
@@ -183,70 +206,70 @@ def row_discounts(oc: OnlineConformal, discounts: Any, n: int, rounds: int, arri
 def watch(
     oc: OnlineConformal, id_of: Callable[[int], Any], rows: Any, d: Any, covered: Any, widths: Any
 ) -> list[Alarm]:
-    """Tell the monitors, in the order in which the labels came."""
+    """Record the given rows in the monitors, and return the alarms in the order in which the labels came."""
     found = []
     for i, monitor in enumerate(oc.monitors):
         first = monitor.rounds
-        kept = np.where(np.isnan(d[rows]), monitor.discount, d[rows])
-        alarms, local = monitor.run(covered[i][rows], widths[i][rows], kept)
+        discounts = np.where(np.isnan(d[rows]), monitor.discount, d[rows])
+        alarms, local = monitor.run(covered[i][rows], widths[i][rows], discounts)
         for t in np.flatnonzero(alarms):
-            heard = oc._alarm(monitor, first + int(t), id_of(int(rows[t])), float(alarms[t]), float(local[t]))
-            found += [(t, i, alarm) for alarm in heard]
+            raised = oc._alarm(monitor, first + int(t), id_of(int(rows[t])), float(alarms[t]), float(local[t]))
+            found += [(t, i, alarm) for alarm in raised]
     return [alarm for _, _, alarm in sorted(found, key=lambda a: a[:2])]
 
 
 def remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered):
-    """Let predictions wait and labels come as in single steps.
+    """Bring ``oc._waiting`` to the state in which single steps would have left it.
 
-    Where so many wait that predictions may expire, every round is gone through. Where none can, a prediction whose
-    label has come leaves no trace but in the history, so only the last ``history`` of those are looked at.
+    If predictions may expire during the batch, every round is gone through in order, because which one expires
+    depends on all before it. If none can, a prediction that got its label leaves no trace except in the history, so
+    only the last ``history`` labels and the predictions without a label are looked at.
     """
     waiting, n, rounds, first = oc._waiting, len(old), len(names), oc._waiting.made
     labelled = np.zeros(n + rounds, dtype=bool)
     labelled[arriving] = True
-    left = np.flatnonzero(~labelled[n:])
+    left = np.flatnonzero(~labelled[n:])  # the rounds that still wait at the end
     expiring = len(waiting.pending) + len(left) + delay >= waiting.most
 
     def predict(t: int) -> None:
         waiting.made = first + t
-        made = tuple(radii[n + t].tolist()), tuple(widths[:, n + t].tolist())
-        waiting.add(plain(names[t]), oc.score.row(outputs, t), None if u is None else float(u[t]), *made)
+        played = tuple(radii[n + t].tolist()), tuple(widths[:, n + t].tolist())
+        waiting.add(own_kind(names[t]), oc.score.row(outputs, t), None if u is None else float(u[t]), *played)
 
-    # What is known of each label that is looked at.
+    # Collect what ``explain`` tells about each label, as Python's own numbers, since the state is plain data.
     labels = arriving if expiring else arriving[max(0, len(arriving) - waiting.history) :]
     moments = np.where(labels < n, labels, labels - n + delay)  # the rounds after which these labels come
-    said = np.stack([below[labels], above[labels]][: oc.score.sides], axis=1)
-    inside = np.stack([c[labels] for c in covered], axis=1)
-    parts = (labels, moments, radii[labels], said, inside, own[n + moments], own[n + moments + 1])
+    label_scores = np.stack([below[labels], above[labels]][: oc.score.sides], axis=1)
+    inside = np.stack([level[labels] for level in covered], axis=1)
+    parts = (labels, moments, radii[labels], label_scores, inside, own[n + moments], own[n + moments + 1])
     events = zip(*[part.tolist() for part in parts], strict=True)
     if expiring:
+        # Before each label come the predictions that were made up to its moment. They may push older ones out.
         done = 0
         for row, moment, _, *known in events:
             for t in range(done, moment + 1):
                 predict(t)
             done = moment + 1
-            waiting.label(old[row] if row < n else plain(names[row - n]), *map(tuple, known))
+            waiting.label(old[row] if row < n else own_kind(names[row - n]), *map(tuple, known))
         for t in range(done, rounds):
             predict(t)
     else:
+        # All older predictions with a label leave, also those that the history is too short to show.
         numbers = {row: waiting.pending.pop(old[row]).number for row in arriving[arriving < n].tolist()}
         for row, moment, *known in events:
-            key, number = (old[row], numbers[row]) if row < n else (plain(names[row - n]), first + row - n)
+            key, number = (old[row], numbers[row]) if row < n else (own_kind(names[row - n]), first + row - n)
             waiting.close(key, ("labelled", *map(tuple, known), first + moment - number))
         for t in left.tolist():
             predict(t)
+
+    # Predictions that were skipped above count too, and their ids stay in use.
     waiting.made = first + rounds
     for key in names[-1:].tolist() if isinstance(names, np.ndarray) else names:
         waiting.reserve(key)
 
 
-def plain(key: Any) -> Any:
-    """A key as Python's own kind of number."""
-    return key.item() if isinstance(key, np.generic) else key
-
-
 def past_scores(oc: OnlineConformal, outputs: Any, y: Any) -> list[np.ndarray]:
-    """The scores of labelled rounds of the past, for each side."""
+    """Return the scores of past rounds that have a label, an array for each side, for ``warm_start``."""
     outputs, labels, known = aligned(oc, outputs, y)
     u = uniforms(oc.score.seed, BEFORE, len(known)) if oc.score.randomised else None
     both = oc.settings.scores(outputs, labels, known, u)

@@ -1,4 +1,4 @@
-"""Forecasts of several steps: one `OnlineConformal` for each step ahead, and labels that serve once they are known."""
+"""``Horizons``: intervals for forecasts of several steps, with one `OnlineConformal` for each step ahead."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from wane.trackers import Tracker
 
 @known
 class Horizons:
-    """A forecaster that looks several steps ahead: each step has trackers of its own.
+    """Prediction sets for a forecaster that looks several steps ahead. Each step ahead has its own trackers.
 
-    A forecast made at time t for the steps 1, ..., H is about the times t + 1, ..., t + H, and the label of time tau
-    serves the (up to H) predictions made for it, when ``update(tau, y)`` says it. Errors of 10 steps ahead never widen
-    the intervals of 1 step ahead, and nothing is learned before it is known.
+    A forecast made at time t for the steps 1, ..., H is about the times t + 1, ..., t + H. So up to H predictions are
+    about time tau, and ``update(tau, y)`` teaches the label to all of them. Errors of 10 steps ahead never widen the
+    intervals of 1 step ahead, and no label is used before it is known.
 
     All methods may be called from several threads, as those of ``OnlineConformal``.
 
     Args:
-        steps: H.
-        tracker: the name of a method, or a tracker that has learned nothing, as the pattern of all.
+        steps: how many steps ahead the forecasts reach, H.
+        tracker: the name of a method, or a tracker that has learned nothing, which is copied for each step.
         score: as for ``OnlineConformal``.
         alpha: as for ``OnlineConformal``.
-        stride: the times between two forecasts; 1 is a rolling origin, 24 with hourly data is a forecast a day.
-        on_alarm: called with an ``Alarm`` that names the step.
+        stride: the time between two forecasts. 1 is a rolling origin; 24 with hourly data is one forecast a day.
+        on_alarm: called with each ``Alarm``, which names the step.
         history: as for ``OnlineConformal``, for each step.
         settings: as for ``OnlineConformal``.
 
@@ -67,7 +67,7 @@ class Horizons:
         history: int = 100,
         **settings: Any,
     ) -> None:
-        """No forecast has been made: the time of the first is 0."""
+        """Begin at time 0, without forecasts."""
         count = whole("steps", steps, 1)
         if not isinstance(tracker, (str, Tracker)):
             raise InputTypeError(
@@ -77,12 +77,12 @@ class Horizons:
             raise learned_pattern("all steps")
         self.stride = whole("stride", stride, 1)
         self.time = 0  # of the next forecast
-        self._take(
+        self._set_parts(
             [OnlineConformal(copy.copy(tracker), score, alpha, history=history, **settings) for _ in range(count)],
             on_alarm,
         )
 
-    def _take(self, steps: list[OnlineConformal], on_alarm: Callable[[Alarm], Any] | None) -> None:
+    def _set_parts(self, steps: list[OnlineConformal], on_alarm: Callable[[Alarm], Any] | None) -> None:
         if on_alarm is not None and not callable(on_alarm):
             raise InputTypeError(f"must be a function of an Alarm, got {described(on_alarm)}", about="on_alarm")
         self.steps = steps
@@ -90,15 +90,15 @@ class Horizons:
         self._lock = threading.RLock()
 
     def _tell(self, alarms: list[list[Alarm]]) -> None:
-        """Pass on the alarms of each step."""
+        """Deliver the alarms of each step, with the number of the step."""
         tell(self.on_alarm, [replace(alarm, step=h) for h, each in enumerate(alarms, 1) for alarm in each])
 
     def predict(self, outputs: Sequence[Any], targets: Sequence[Hashable] | None = None) -> list[Prediction | None]:
-        """The sets of one forecast, one for each step ahead; the id of each is the time it is about.
+        """Make the sets of one forecast, one for each step ahead. The id of each is the time that it is about.
 
         Args:
             outputs: one model output for each step; None leaves a step out.
-            targets: the times they are about, as keys of your own; by default whole numbers from ``time`` + 1 on.
+            targets: your own keys for the times that they are about; by default the numbers from ``time`` + 1 on.
         """
         outputs = list(outputs)
         if len(outputs) != len(self.steps):
@@ -111,46 +111,48 @@ class Horizons:
                 raise InputError(
                     f"must be one for each of the {len(self.steps)} steps, got {len(about)}", about="targets"
                 )
-            ready = [
+            # Prepare all steps, which may fail, before the first of them changes.
+            prepared = [
                 None if output is None else oc._prepare(output, checked_key(target))
                 for oc, output, target in zip(self.steps, outputs, about, strict=True)
             ]
             self.time += self.stride
-            return [None if made is None else oc._commit(made) for oc, made in zip(self.steps, ready, strict=True)]
+            return [None if p is None else oc._commit(p) for oc, p in zip(self.steps, prepared, strict=True)]
 
     def update(self, target: Hashable, y: Any, discount: Any = None) -> int:
-        """Learn the label of a time: every prediction about it gets it; returns how many there were."""
+        """Learn the label of a time from every prediction about it, and return how many there were."""
         with self._lock:
-            serving = self._about(target)
-            made = [oc._waiting.find(target) for oc in serving]
-            scores = [  # an error here has changed nothing
-                oc.settings.scored(m.output, y, m.u, m.radii) for oc, m in zip(serving, made, strict=True)
-            ]
-            rates = [oc._discount(discount) for oc in serving]
-            careful = not all(t.atomic for oc in serving for t in oc.trackers)
+            # Check and score the label for every step before the first of them learns.
+            waiting = self._about(target)
+            made = [oc._waiting.find(target) for oc in waiting]
+            scores = [oc.settings.scored(m.output, y, m.u, m.radii) for oc, m in zip(waiting, made, strict=True)]
+            rates = [oc._discount(discount) for oc in waiting]
+            # If the update of a tracker can still fail after that, keep a copy of all steps.
+            careful = not all(t.atomic for oc in waiting for t in oc.trackers)
             before = copy.deepcopy(self.steps) if careful else self.steps
             try:
-                told = dict(zip(map(id, serving), zip(rates, scores, strict=True), strict=True))
-                alarms = [oc._learn(target, y, *told[id(oc)]) if id(oc) in told else [] for oc in self.steps]
+                ready = dict(zip(map(id, waiting), zip(rates, scores, strict=True), strict=True))
+                alarms = [oc._learn(target, y, *ready[id(oc)]) if id(oc) in ready else [] for oc in self.steps]
             except BaseException:
                 self.steps = before
                 raise
         self._tell(alarms)
-        return len(serving)
+        return len(waiting)
 
     def run(self, outputs: Any, y: Any, delay: int = 0, times: Sequence[Hashable] | None = None) -> list[Table]:
-        """Replay arrays, bit for bit as step by step: a table for each step ahead.
+        """Replay whole arrays, bit for bit as step by step, and return a table for each step ahead.
 
         Args:
             outputs: row i is the forecast made at time i * stride for the next H times: shape (rows, H), or
                 (rows, H, ...) where the score needs more than a number.
-            y: y[tau] is the label of time tau, counted from the first row's time; NaN, and times after its end, never
-                come. The label of tau is known to forecasts made at time tau + delay and later, also to the one that
-                would come after the last row.
-            delay: in times. Labels of times before the first row's that are still unknown then are for ``update``.
-            times: keys of your own for the times, from the first row's on and as far as the forecasts reach; then
-                labels of earlier rows that are still unknown are for ``update``.
+            y: y[tau] is the label of time tau, counted from the first row's time. NaN is a label that never comes, and
+                so are times after the end of ``y``. Forecasts made at time tau + delay and later have learned the label
+                of tau; so has the forecast that would follow the last row.
+            delay: in times. Give labels of times before the first row that are still unknown then to ``update``.
+            times: your own keys for the times, from the first row's time on and as far as the forecasts reach. Then
+                give labels of earlier rows that are still unknown to ``update``.
         """
+        # Check the input of all steps.
         delay = whole("delay", delay, 0)
         outputs = self._rows(outputs)
         y = list(y)
@@ -164,22 +166,26 @@ class Horizons:
             try:
                 tables, alarms = [], []
                 for h, oc in enumerate(self.steps, 1):
+                    # Without a delay, the label of the first row's time is learned before the first forecast is made.
                     now = start if keys is None else keys[0] if keys else None
                     known_now = (
                         not delay and now in oc._waiting.pending and bool(oc.score.labels(y[:1], len(y[:1]))[1].any())
                     )
-                    heard_now = oc._learn(now, y[0], math.nan) if known_now else []
-                    about = start + np.arange(rows) * self.stride + h
+                    first_alarms = oc._learn(now, y[0], math.nan) if known_now else []
+
+                    # The labels of this step, and after how many further forecasts each is known.
+                    about = [i * self.stride + h for i in range(rows)]
+                    ids = [start + tau if keys is None else keys[tau] for tau in about]
+                    labels = [known_at(y, tau) for tau in about]
                     wait = -(-(h + delay) // self.stride) - 1
-                    due = [start + (i - wait) * self.stride + h for i in range(wait)]  # of rows before this call
-                    late = [(k if k in oc._waiting.pending else None, known_at(y, k - start)) for k in due]
-                    ahead = (about - start).tolist()
-                    ids = about.tolist() if keys is None else [keys[tau] for tau in ahead]
-                    labels = [known_at(y, tau) for tau in ahead]
-                    late = late if keys is None else []
-                    table, heard = batch.run(oc, outputs[:, h - 1], labels, wait, ids, None, late)
+
+                    # Earlier forecasts get their labels meanwhile. With the user's keys their times are not known.
+                    due = [(i - wait) * self.stride + h for i in range(wait)] if keys is None else []
+                    pending = oc._waiting.pending
+                    late = [(start + tau if start + tau in pending else None, known_at(y, tau)) for tau in due]
+                    table, more_alarms = batch.run(oc, outputs[:, h - 1], labels, wait, ids, None, late)
                     tables.append(table)
-                    alarms.append(heard_now + heard)
+                    alarms.append(first_alarms + more_alarms)
             except BaseException:
                 self.steps = before
                 raise
@@ -188,20 +194,21 @@ class Horizons:
         return tables
 
     def warm_start(self, outputs: Any, y: Any) -> None:
-        """Learn from forecasts of the past, in the form that ``run`` takes; nothing in the metrics."""
+        """Learn from past forecasts, given as for ``run``, before the first one that counts in the metrics."""
         with self._lock:
             outputs = self._rows(outputs)
-            times = [i * self.stride for i in range(len(outputs))]
             y = list(y)
             before = copy.deepcopy(self.steps)
             try:
                 for h, oc in enumerate(self.steps, 1):
-                    oc.warm_start(outputs[:, h - 1], [known_at(y, t + h) for t in times])
+                    labels = [known_at(y, i * self.stride + h) for i in range(len(outputs))]
+                    oc.warm_start(outputs[:, h - 1], labels)
             except BaseException:
                 self.steps = before
                 raise
 
     def _rows(self, outputs: Any) -> np.ndarray:
+        """Check the shape of forecasts, and return them as an array with a row for each."""
         outputs = outputs if isinstance(outputs, np.ndarray) else np.asarray(outputs)
         outputs = outputs.reshape(0, len(self.steps)) if outputs.shape == (0,) else outputs
         if outputs.ndim < 2 or outputs.shape[1] != len(self.steps):
@@ -209,45 +216,45 @@ class Horizons:
         return outputs
 
     def pending(self) -> list[Hashable]:
-        """The times that predictions wait for, each once: those of the first step, oldest first, then of the next."""
+        """Return the times that predictions wait for, each once: those of step 1, oldest first, then of step 2, ..."""
         with self._lock:
             return list(dict.fromkeys(k for oc in self.steps for k in oc.pending()))
 
     def expire(self, id: Hashable) -> int:
-        """Give up waiting for the label of a time; returns how many predictions were about it."""
+        """Give up waiting for the label of a time, and return how many predictions were about it."""
         with self._lock:
-            serving = self._about(id)
-            for oc in serving:
+            waiting = self._about(id)
+            for oc in waiting:
                 oc.expire(id)
-            return len(serving)
+            return len(waiting)
 
     def _about(self, target: Hashable) -> list[OnlineConformal]:
-        """The steps in which a prediction about this time waits; at least one, or an error."""
-        serving = [oc for oc in self.steps if target in oc._waiting.pending]
-        if not serving:
-            over = [oc for oc in self.steps if target in oc._waiting.closed]
-            raise (over or self.steps)[0]._waiting.unknown(target)
-        return serving
+        """Return the steps in which a prediction about this time waits; it is an error if there is none."""
+        waiting = [oc for oc in self.steps if target in oc._waiting.pending]
+        if not waiting:
+            closed = [oc for oc in self.steps if target in oc._waiting.closed]
+            raise (closed or self.steps)[0]._waiting.unknown(target)
+        return waiting
 
     def explain(self, target: Hashable) -> dict[int, Explanation]:
-        """What is known of the predictions about a time, by the number of steps ahead."""
+        """Return what is known of the predictions about a time, by the number of steps ahead."""
         with self._lock:
-            made = {
-                h: oc
+            explained = {
+                h: oc.explain(target)
                 for h, oc in enumerate(self.steps, 1)
                 if target in oc._waiting.pending or target in oc._waiting.closed
             }
-            if not made:
+            if not explained:
                 raise self.steps[0]._waiting.unknown(target)
-            return {h: oc.explain(target) for h, oc in made.items()}
+            return explained
 
     def metrics(self) -> list[Metrics | dict[float, Metrics]]:
-        """How it has gone so far, for each step ahead."""
+        """Return how well it has done so far, for each step ahead."""
         with self._lock:
             return [oc.metrics() for oc in self.steps]
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain JSON-able data; ``wane.save`` writes it to a file."""
+        """Return the state as plain JSON-able data; ``wane.save`` writes it to a file."""
         with self._lock:
             return {
                 **plain_data.header(type(self)),
@@ -257,7 +264,7 @@ class Horizons:
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> Horizons:
-        """The object whose state this is; ``objects`` as for ``OnlineConformal``."""
+        """Make the object whose state this is; ``objects`` are as for ``OnlineConformal``."""
         plain_data.refuse_other(cls, state)
         on_alarm = objects.pop("on_alarm", None)
         made = cls.__new__(cls)
@@ -268,25 +275,25 @@ class Horizons:
             whole("the number of steps", len(parts), 1)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
-        made._take([OnlineConformal.from_state_dict(part, **objects) for part in parts], on_alarm)
+        made._set_parts([OnlineConformal.from_state_dict(part, **objects) for part in parts], on_alarm)
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles share nothing that changes, and are of one moment."""
+        """Let copies and pickles share nothing that changes, and be of one moment."""
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k != "_lock"}
             return inside | {"steps": copy.deepcopy(self.steps)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """As it was."""
+        """Continue from the state of a copy or pickle."""
         vars(self).update(state)
-        self._take(self.steps, self.on_alarm)
+        self._set_parts(self.steps, self.on_alarm)
 
     def __repr__(self) -> str:
-        """The number of steps, and the first."""
+        """Show the number of steps, and the first of them."""
         return f"Horizons({len(self.steps)} steps of {self.steps[0]!r})"
 
 
 def known_at(y: list[Any], time: int) -> Any:
-    """The label of a time, or None where there is none."""
+    """Return the label of a time, or None if ``y`` does not reach it."""
     return y[time] if 0 <= time < len(y) else None

@@ -1,5 +1,5 @@
 # cython: wraparound=False
-"""A record of coverage while it happens: misses, widths, the last rounds, the worst stretch, alarms."""
+"""``Monitor``: coverage and widths while they happen, over all rounds and over the last ones, and alarms."""
 
 from __future__ import annotations
 
@@ -19,39 +19,41 @@ from wane.errors import InputError
 from wane.state.stateful import Stateful
 
 BOOLS = (bool, np.bool_)
-DEVIATIONS = 3.0  # half the default band: independent rounds at the level leave it in about 1 window of 370
-LIMIT = LARGEST  # where the discounted error stops growing: memory holds finite numbers only
-WIDEST = LARGEST  # a finite width; what is wider counts as unbounded
-UNBOUNDED = 2e300  # an infinite width in the ring, for the same reason
-UNKNOWN = 3e300  # a NaN width in the ring, and a place that is still empty
+DEVIATIONS = 3.0  # half the default band; independent rounds at the right level leave it in about 1 window of 370
+LIMIT = LARGEST  # the discounted error stops growing here, because memory holds finite numbers only
+WIDEST = LARGEST  # wider sets count as unbounded
+UNBOUNDED = 2e300  # stands for an infinite width in the ring, for the same reason
+UNKNOWN = 3e300  # stands for a NaN width in the ring, and for a place that is still empty
 
 
 class Monitor(Stateful):
-    r"""What happened at one level: misses, widths, the last ``window`` rounds, the worst window, alarms.
+    r"""Watch the coverage and the widths of one level, over all rounds and over the last ``window`` rounds.
 
-    A round costs the same however long the window is. An alarm is raised when the window is full and its coverage
-    leaves the band ``low <= local_coverage <= high``: once, and again only after it was back in the band or is beyond
-    its other end. A monitor belongs to one thread at a time.
+    Use it beside any method that makes sets; ``OnlineConformal`` has one for each level. The time for a round does not
+    depend on the window. An alarm is raised when the window is full and its coverage leaves the band
+    ``low <= local_coverage <= high``. The next alarm comes only after coverage was back in the band, or if it moves
+    beyond the other end. A monitor belongs to one thread at a time.
 
     Args:
         alpha: the share of rounds that may be missed.
-        window: how many rounds are local.
-        discount: ages ``coverage_error`` in the rounds that bring no discount of their own.
-        low: of local coverage; below 0 there is no such alarm. None:
+        window: over how many rounds local coverage is measured.
+        discount: multiplies ``coverage_error`` in each round that brings no discount of its own.
+        low: the lowest local coverage without an alarm; below 0 there is never one. None is
             :math:`1 - \alpha - 3 \sqrt{\alpha (1 - \alpha) / window}`.
-        high: of local coverage; above 1 there is no such alarm. None: as far above the level.
+        high: the highest local coverage without an alarm; above 1 there is never one. None is as far above the level.
 
     Attributes:
-        band: the numbers behind low and high.
-        rounds: how many there were.
+        band: the values of low and high that are used.
+        rounds: how many rounds there were.
         misses: how many of them were not covered.
         local_misses: the misses among the last ``window`` rounds.
-        current_misses: how many misses in a row there were at last.
+        current_misses: how many of the last rounds in a row were misses.
         longest_misses: the most misses in a row.
         worst_round: the last round, from 0, of the first window that covers least; -1 before the window is full.
         bounded: how many widths were finite.
         unbounded: how many widths were infinite.
-        coverage_error: the sum of miss - alpha, each round aged by the discounts after it; it stays within 1e300.
+        coverage_error: the sum of miss - alpha, in which each round is multiplied by the discounts after it; it stays
+            within 1e300.
 
     >>> monitor = Monitor(0.5, window=4, low=0.5)
     >>> alarms, local = monitor.run([1, 1, 0, 1, 0, 0, 1], [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, float("inf")])
@@ -90,7 +92,7 @@ class Monitor(Stateful):
         low: float | None = None,
         high: float | None = None,
     ) -> None:
-        """Nothing seen."""
+        """Check the band, and begin without rounds."""
         self.alpha = share("alpha", alpha)
         self.window = whole("window", window, 1)
         self.discount = discount_factor(discount)
@@ -106,7 +108,7 @@ class Monitor(Stateful):
                 cure="None is 3 standard deviations from 1 - alpha, low=-1 and high=2 never raise an alarm",
             )
         self.band = (bottom, top)
-        # The band in misses, so that the rounds compare whole numbers, and as local_coverage would compare with it.
+        # Express the band in misses, so that each round compares whole numbers, with the result of comparing shares.
         shares = range(self.window + 1)
         self.most_allowed = self.window - bisect_left(shares, bottom, key=self._share)
         self.fewest_allowed = self.window + 1 - bisect_right(shares, top, key=self._share)
@@ -115,7 +117,7 @@ class Monitor(Stateful):
         self.most_local_misses = self.worst_round = -1  # there is no full window yet
         self.mean_width = self.coverage_error = 0.0
         self.side = 0  # of the band: -1 below, 1 above
-        self.missed: Any = np.zeros(self.window).data  # a ring, as the next one
+        self.missed: Any = np.zeros(self.window).data  # a ring of the last rounds, as is the next one
         self.widths: Any = np.full(self.window, UNKNOWN).data
 
     @property
@@ -154,9 +156,9 @@ class Monitor(Stateful):
 
         Args:
             covered: whether the truth was in the set, a bool or 0 or 1.
-            width: of the set; infinite if it was not bounded, NaN if it has no width. (That of a half-line may be
-                negative.)
-            discount: ages the error of the rounds before this one; None for the parameter.
+            width: of the set; infinite if the set is not bounded, NaN if it has no width. (The width of a half-line
+                may be negative.)
+            discount: multiplies the error of the rounds before this one; None is the parameter.
 
         Returns -1 when local coverage has just fallen below the band, 1 when it has just risen above it, otherwise 0.
 
@@ -167,9 +169,10 @@ class Monitor(Stateful):
         return self._add(miss_of(covered), width if type(width) is float else scalar("width", width), rate)
 
     def run(self, covered: Any, widths: Any, discounts: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Record many rounds, bit for bit as one by one; returns the alarm of each, as int8, and its local coverage.
+        """Record many rounds, bit for bit as one by one.
 
-        ``discounts`` is None, one number, or one a round. After an error, which names its round, nothing has changed.
+        Returns for each round the alarm, as int8, and the local coverage. ``discounts`` is None, one number, or one for
+        each round. An error names its round; then nothing has changed.
         """
         hits = real_array("covered", covered)
         sizes = real_array("widths", widths)
@@ -192,7 +195,10 @@ class Monitor(Stateful):
         return alarms, (seen - local) / seen
 
     def sound(self) -> bool:
-        """Whether the last rounds, replayed, agree with the counts, and the counts with each other."""
+        """Return whether the memory is consistent; a file that was damaged or edited is not.
+
+        The rounds of the window are replayed by a new monitor, and the counts must agree with it and with each other.
+        """
         window = self.window
         missed, widths = np.asarray(self.missed), np.asarray(self.widths)
         known = (
@@ -207,7 +213,7 @@ class Monitor(Stateful):
         again = Monitor(**{k: getattr(self, k) for k in self.parameters})
         again.run(1.0 - missed, widths)
         if self.rounds <= window:
-            free = ("coverage_error",) if self.rounds > 1 else ()  # it depends on discounts that are not kept
+            free = ("coverage_error",) if self.rounds > 1 else ()  # it depends on discounts that are not stored
             return all(np.array_equal(getattr(self, k), getattr(again, k)) for k in self.memory if k not in free)
         gone = self.rounds - window
         run = again.current_misses
@@ -231,9 +237,9 @@ class Monitor(Stateful):
         return count / self.window
 
     def _add(self, miss, width, discount):
-        """One round, checked."""
+        """Record one round whose values are checked."""
         place = self.place
-        left = int(self.missed[place])  # 0 while the window is not full
+        left = int(self.missed[place])  # the miss that leaves the window; 0 while the window is not full
         self.missed[place] = miss
         self.place = place + 1 if place + 1 < self.window else 0
         self.rounds = self.rounds + 1
@@ -263,7 +269,7 @@ class Monitor(Stateful):
         return alarm
 
     def _play(self, missed, widths, discounts, alarms, local):
-        """All rounds, checked."""
+        """Record many rounds whose values are checked."""
         with cython.nogil:
             for t in range(missed.shape[0]):
                 alarms[t] = self._add(missed[t], widths[t], discounts[t])
@@ -271,7 +277,7 @@ class Monitor(Stateful):
 
 
 def miss_of(covered):
-    """1 for a round that was not covered, 0 for one that was.
+    """Return 1 for a round that was not covered, 0 for one that was.
 
     >>> miss_of(True), miss_of(0)
     (0, 1)

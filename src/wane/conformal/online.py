@@ -1,4 +1,4 @@
-"""Sets around the outputs of any model, kept honest while the world drifts: labels meet predictions by id."""
+"""``OnlineConformal``: prediction sets around any model that hold their coverage while the data drift."""
 
 from __future__ import annotations
 
@@ -25,28 +25,29 @@ INFINITY = math.inf
 
 @known
 class OnlineConformal:
-    """Prediction sets that hold their coverage: ``predict(model_output)``, and ``update(id, y)`` when the label comes.
+    """Prediction sets for one stream: call ``predict(model_output)``, and ``update(id, y)`` when the label comes.
 
-    Labels may come in any order, any time later, or never. Each is learned at the radius that was played for it. All
-    methods may be called from several threads: each call is one step, done under a lock, and labels are learned in the
-    order in which their calls get it. The trackers inside are not protected against use from outside.
+    The sets grow and shrink so that the share of labels outside of them stays near alpha, whatever the model and the
+    data do. Labels may come in any order, any time later, or never. Each is learned at the radius that was played for
+    it. All methods may be called from several threads: each call holds a lock, and labels are learned in the order in
+    which their calls get it. The trackers inside are not protected against use from outside.
 
     Args:
-        tracker: the name of a method, then ``alpha`` and its hyperparameters are needed; or a tracker, which belongs to
-            this object from now on, and serves as a pattern if several are needed; or a sequence of them, one for each
+        tracker: the name of a method, which needs ``alpha`` and takes its hyperparameters; or a tracker, which belongs
+            to this object from now on, and is copied if several are needed; or a sequence of trackers, one for each
             level (for each level of the lower side, then of the upper side).
         score: the name of a score, or one from ``wane.scores``.
-        alpha: the share of labels that may be missed; or several, then the sets are nested.
+        alpha: the share of labels that may be missed. If several are given, their sets are nested.
         lower_limit: labels are never below this; intervals are cut there.
         upper_limit: labels are never above this.
         on_unbounded: what to do when a tracker asks for an infinite radius (too few scores): "error", "clip" to the
             limits, or "allow" an infinite interval.
-        max_pending: how many predictions may wait for their label; the oldest expires when another comes.
+        max_pending: how many predictions may wait for their label; the oldest expires when one more is made.
         history: how many labelled or expired predictions are remembered, for ``explain`` and for errors.
-        window: the number of labels of local coverage.
+        window: over how many labels local coverage is measured.
         on_alarm: called with an ``Alarm`` when local coverage leaves its band, after the label has been learned; on
-            each side at most once in ``window`` labels. A cold start is a cause of alarm: ``warm_start`` first.
-        band: the lowest and highest local coverage without alarm; by default three standard deviations.
+            each side at most once in ``window`` labels. A cold start raises alarms too: call ``warm_start`` first.
+        band: the lowest and the highest local coverage without an alarm; by default three standard deviations.
         hyperparameters: of the method, if it is given by name.
 
     >>> import wane
@@ -75,7 +76,7 @@ class OnlineConformal:
         band: tuple[float, float] | None = None,
         **hyperparameters: Any,
     ) -> None:
-        """No prediction waits."""
+        """Check the settings, and begin without predictions."""
         found = as_score(score)
         alpha, trackers = trackers_for(tracker, found, alpha, hyperparameters)
         self.settings = Settings(
@@ -85,13 +86,14 @@ class OnlineConformal:
         if on_alarm is not None and not callable(on_alarm):
             raise InputTypeError(f"must be a function of an Alarm, got {described(on_alarm)}", about="on_alarm")
         self.on_alarm = on_alarm
-        aging = [getattr(getattr(t, "learner", None), "discount", 1.0) for t in trackers]  # what the lemmas age by
+        # The paper's lemmas bound the coverage error with the discount of the learner.
+        aging = [getattr(getattr(t, "learner", None), "discount", 1.0) for t in trackers]
         self.monitors = [Monitor(a, window, d, *checked_band(band)) for a, d in zip(self.alphas, aging, strict=False)]
-        self._alarmed: dict[tuple[float, str], int] = {}  # the label of the last alarm, by level and side
+        self._alarmed: dict[tuple[float, str], int] = {}  # the number of the label of the last alarm, by level and side
         self._levels = self.settings.arranged(trackers)
         self._lock = threading.RLock()
 
-    # What was set, and what has happened so far.
+    # The settings, and counts of what has happened so far.
     score = property(lambda self: self.settings.score, doc="The score.")
     alpha = property(lambda self: self.settings.alpha, doc="The share of labels that may be missed; or a tuple.")
     alphas = property(lambda self: self.settings.alphas, doc="The levels, as a tuple.")
@@ -108,28 +110,28 @@ class OnlineConformal:
     )
 
     def predict(self, output: Any, id: Hashable | None = None) -> Prediction:
-        """The set around a model output.
+        """Make the set around a model output. It waits for its label under its id.
 
         Args:
-            output: what the score needs of the model: a number, a pair, probabilities, a vector.
-            id: a key of your own, not in use by a prediction that waits; by default the next whole number.
+            output: what the score needs of the model: a number, a pair, probabilities, or a vector.
+            id: your own key, under which no other prediction waits; by default the next whole number.
         """
         with self._lock:
             return self._commit(self._prepare(output, None if id is None else checked_key(id)))
 
     def preview(self, output: Any) -> Prediction:
-        """The set that ``predict`` would give now, without an id: nothing changes, and no label is waited for."""
+        """Return the set that ``predict`` would return now. It has no id, waits for no label, and changes nothing."""
         with self._lock:
             _, _, _, radii, sets, _ = self._prepare(output, None)
             return Prediction(None, self.alpha, sets, self._by_level(radii), self._levels.cold())
 
     def update(self, id: Hashable, y: Any, discount: Any = None) -> None:
-        """Learn the label of a prediction; once for each id.
+        """Learn the label of a prediction. Each prediction can be updated once.
 
         Args:
             id: of the prediction, or the prediction itself.
             y: the label.
-            discount: ages everything learned before, for the methods that discount; None is the method's own.
+            discount: how much to keep of what was learned before, for methods that discount; None is the method's own.
         """
         if type(id) is not int:
             id = checked_key(id.id if isinstance(id, Prediction) else id)
@@ -148,16 +150,16 @@ class OnlineConformal:
         discounts: Any = None,
         late: dict[Hashable, Any] | None = None,
     ) -> Table:
-        """Replay whole arrays, bit for bit as step by step; after an error, everything is as before the call.
+        """Replay whole arrays, bit for bit as step by step. After an error, everything is as before the call.
 
         Args:
-            outputs: model outputs, one a round.
-            y: labels, one a round; None or NaN is a label that never comes.
+            outputs: model outputs, one for each round.
+            y: labels, one for each round; None or NaN is a label that never comes.
             delay: the label of round t is revealed after the prediction of round t + delay. The last ``delay``
                 predictions wait: update them by id, or give their labels to the next ``run`` as ``late``.
-            ids: keys of your own, one a round.
+            ids: your own keys, one for each round.
             discounts: None, one number, one for each label of ``y``, or a function of the number of labels so far.
-            late: labels of waiting predictions by id, at most ``delay``; the i-th is revealed after round i.
+            late: labels of waiting predictions by id, at most ``delay`` of them; the i-th is revealed after round i.
         """
         from wane.conformal import batch
 
@@ -169,23 +171,23 @@ class OnlineConformal:
         return table
 
     def warm_start(self, outputs: Any, y: Any) -> None:
-        """Learn from the past, before the first prediction that counts: no ids, nothing in the metrics."""
+        """Learn from past outputs and labels before the first prediction. They get no ids, and metrics ignore them."""
         from wane.conformal.batch import past_scores
 
         with self._lock:
             self._levels.warm_start(past_scores(self, outputs, y))
 
     def pending(self) -> list[Hashable]:
-        """The ids that wait for a label, the oldest first."""
+        """Return the ids that wait for a label, the oldest first."""
         with self._lock:
             return list(self._waiting.pending)
 
     def expire(self, id: Hashable | None = None, older_than: int | None = None) -> list[Hashable]:
-        """Give up waiting for a label; returns the ids.
+        """Give up waiting for labels that will not come, and return the ids.
 
         Args:
             id: of one prediction.
-            older_than: all that were made more than this many predictions before the newest.
+            older_than: give up all predictions that were made more than this many before the newest.
         """
         if (id is None) == (older_than is None):
             raise InputTypeError(
@@ -207,13 +209,13 @@ class OnlineConformal:
             return gone
 
     def metrics(self) -> Metrics | dict[float, Metrics]:
-        """How it has gone so far; with several levels, by alpha."""
+        """Return how well it has done so far: coverage, widths, bounds; with several levels, by alpha."""
         with self._lock:
             each = {a: self._metrics(i) for i, a in enumerate(self.alphas)}
         return each if isinstance(self.alpha, tuple) else each[self.alpha]
 
     def explain(self, id: Hashable) -> Explanation:
-        """What is known of a prediction: its radius, its score, and what its label changed."""
+        """Return what is known of a prediction: its radius, its score, and what its label changed."""
         with self._lock:
             waiting, by_level = self._waiting, self._by_level
             if id in waiting.pending:
@@ -229,7 +231,7 @@ class OnlineConformal:
             return Explanation(id, status, by_level(radii), score, inside, by_level(before), by_level(after), waited)
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain JSON-able data, with the predictions that wait; ``wane.save`` writes it to a file."""
+        """Return the state and the waiting predictions as plain JSON-able data; ``wane.save`` writes it to a file."""
         from wane.conformal.state import state_dict
 
         with self._lock:
@@ -237,35 +239,35 @@ class OnlineConformal:
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> OnlineConformal:
-        """The object whose state this is; ``objects`` are what plain data cannot hold: on_alarm, a user's functions."""
+        """Make the object whose state this is; ``objects`` are what data cannot hold, by name: on_alarm, functions."""
         from wane.conformal.state import rebuild
 
         return rebuild(cls, state, objects)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles share nothing that changes, and are of one moment."""
+        """Let copies and pickles share nothing that changes, and be of one moment."""
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k not in ("_levels", "_lock")}
             inside |= {"_waiting": copy(self._waiting), "_alarmed": dict(self._alarmed)}
             return {"inside": inside | {"monitors": deepcopy(self.monitors)}, "trackers": deepcopy(self.trackers)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Arrange the trackers again."""
+        """Continue from the state of a copy or pickle."""
         vars(self).update(state["inside"])
         self._levels = self.settings.arranged(state["trackers"])
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
-        """Its parts, and how many predictions wait."""
+        """Show the parts, and how many predictions wait."""
         return (
             f"OnlineConformal({self.trackers[0]!r}, score={self.score!r}, alpha={self.alpha!r}, "
             f"{self.predictions} predictions, {len(self._waiting.pending)} waiting)"
         )
 
-    # The pieces of a step; the lock is held.
+    # The parts of a step. Their callers hold the lock.
 
     def _prepare(self, output: Any, id: Hashable | None) -> tuple[Any, ...]:
-        """All that can fail of a prediction, and what ``_commit`` needs; nothing changes."""
+        """Do all of a prediction that can fail, without changing anything, and return what ``_commit`` needs."""
         settings, waiting = self.settings, self._waiting
         score, limits = settings.score, settings.limits
         output = score.output(output)
@@ -281,20 +283,20 @@ class OnlineConformal:
         return id, output, u, radii, sets, tuple([made.width for made in sets])
 
     def _commit(self, prepared: tuple[Any, ...]) -> Prediction:
-        """Let a prediction wait for its label, and give it out."""
+        """Let a prediction wait for its label, and return it."""
         id, output, u, radii, sets, widths = prepared
         self._waiting.add(id, output, u, radii, widths)
         radius = radii[0] if self.settings.single else self._by_level(radii)
         return Prediction(id, self.settings.alpha, sets, radius, self._levels.cold())
 
     def _learn(self, id: Hashable, y: Any, d: float, scores: tuple[float, float] | None = None) -> list[Alarm]:
-        """Everything of ``update`` but the calls of on_alarm.
+        """Do all of ``update`` except calling on_alarm, and return the alarms.
 
         Args:
             id: of a prediction that waits.
             y: its label.
-            d: the discount, NaN for the method's own.
-            scores: of the label, if they are known already.
+            d: the discount; NaN stands for the method's own.
+            scores: of the label, if the caller has computed them already.
         """
         settings, waiting = self.settings, self._waiting
         made = waiting.find(id)
@@ -314,7 +316,7 @@ class OnlineConformal:
         return alarms
 
     def _by_level(self, radii: tuple[float, ...]) -> Any:
-        """The radius, or a tuple with that of each level."""
+        """Return the radius, or a tuple with the radius of each level."""
         return self.settings.by_level(self.settings.each(radii))
 
     def _discount(self, discount: Any) -> float:
@@ -323,7 +325,7 @@ class OnlineConformal:
         return math.nan if discount is None else discount_factor(discount)
 
     def _alarm(self, monitor: Monitor, round: int, id: Hashable, side: float, local: float) -> list[Alarm]:
-        """An alarm, unless there was one on this side so recently that the windows overlap."""
+        """Return an alarm, unless there was one on this side so recently that the windows overlap."""
         key = (monitor.alpha, "low" if side < 0 else "high")
         if round - self._alarmed.get(key, -monitor.window) < monitor.window:
             return []

@@ -1,4 +1,4 @@
-"""What `OnlineConformal` gives out: predictions, explanations, metrics, alarms, tables."""
+"""The objects that `OnlineConformal` returns: predictions, explanations, metrics, alarms and tables."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from wane.errors import AlarmError, InputTypeError, NotFoundError
 
 
 class Prediction:
-    """One set, or one for each level, around one model output.
+    """The prediction set around one model output, or one set for each level.
 
-    ``id`` names it when its label comes. With one level, ``set`` is the set and ``radius``, ``lower``, ``upper``,
-    ``labels``, ``width`` are its own; with several, these are tuples in the order of ``alpha``, and ``p[0.1]`` is the
-    set of one level. The radius of a score with two sides is a pair. ``cold`` says that no score has been seen yet.
+    Give its ``id`` to ``update`` when the label comes. With one level, ``set`` is the set, and ``radius``, ``lower``,
+    ``upper``, ``labels`` and ``width`` describe it. With several levels these are tuples in the order of ``alpha``, and
+    ``p[0.1]`` is the set of one level. The radius of a score with two sides is a pair. ``cold`` says that no score had
+    been seen when the prediction was made.
     """
 
     __slots__ = ("alpha", "cold", "id", "radius", "sets")
 
     def __init__(self, id: Hashable, alpha: Any, sets: tuple[Any, ...], radius: Any, cold: bool) -> None:
-        """``alpha`` and ``radius`` are tuples if there are several levels."""
+        """Keep the parts; ``alpha`` and ``radius`` are tuples if there are several levels."""
         self.id = id
         self.alpha = alpha
         self.sets = sets
@@ -32,7 +33,7 @@ class Prediction:
 
     @property
     def set(self) -> Any:
-        """The set, where there is one level."""
+        """The set, if there is one level; with several, name one as in ``p[0.1]``."""
         if isinstance(self.alpha, tuple):
             raise InputTypeError(
                 f"this prediction has the levels {self.alpha}",
@@ -42,21 +43,21 @@ class Prediction:
         return self.sets[0]
 
     def __getitem__(self, alpha: float) -> Any:
-        """The set of one level."""
+        """Return the set of one level."""
         levels = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
-        for level, made in zip(levels, self.sets, strict=True):
+        for level, found in zip(levels, self.sets, strict=True):
             if math.isclose(level, alpha, rel_tol=1e-9):
-                return made
+                return found
         raise NotFoundError(f"no level {alpha!r}", argument="alpha", cure=f"there are {levels}")
 
     __iter__ = None  # else Python would try p[0], p[1], ...
 
     def __contains__(self, y: Any) -> bool:
-        """Whether the label is inside; sets are closed."""
+        """Return whether a label is in the set. Sets are closed: their ends belong to them."""
         return y in self.set
 
     def __eq__(self, other: object) -> bool:
-        """The same id, levels, radii and sets."""
+        """Compare ids, levels, radii and sets."""
         if not isinstance(other, Prediction):
             return NotImplemented
         return all(getattr(self, k) == getattr(other, k) for k in self.__slots__)
@@ -70,37 +71,39 @@ class Prediction:
 
     @property
     def lower(self) -> Any:
-        """The lower end."""
+        """The lower end of the interval."""
         return self._each("lower")
 
     @property
     def upper(self) -> Any:
-        """The upper end."""
+        """The upper end of the interval."""
         return self._each("upper")
 
     @property
     def labels(self) -> Any:
-        """The labels of a set of labels, the most probable first."""
+        """The labels in a set of labels, the most probable first."""
         return self._each("labels")
 
     @property
     def width(self) -> Any:
-        """The length of an interval, the number of labels, the diameter of a ball."""
+        """The size of the set: the length of an interval, the number of labels, or the diameter of a ball."""
         return self._each("width")
 
     def __repr__(self) -> str:
-        """The id, the sets and the levels."""
+        """Show the id, the sets and the levels."""
         sets = self.sets if isinstance(self.alpha, tuple) else self.sets[0]
         return f"Prediction(id={self.id!r}, {sets!r}, alpha={self.alpha!r}{', cold' if self.cold else ''})"
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is known of one prediction: ``status`` is "waiting", "labelled" or "expired".
+    """What happened to one prediction; ``explain`` returns it.
 
-    ``radius`` was played. Once labelled: its ``score`` (a pair for a score with two sides), whether it was ``covered``
-    (radius > score), the radius that the trackers would play next ``before`` and ``after`` they learned this label, and
-    how many later predictions were made while it was ``waited`` for. Several levels: tuples in the order of alpha.
+    ``status`` is "waiting", "labelled" or "expired", and ``radius`` is the radius that was played. The other fields are
+    None until the label has come. ``score`` is the score of the label (a pair for a score with two sides), and
+    ``covered`` says whether radius > score. ``before`` and ``after`` are the radii that the trackers would play next
+    before and after they learned the label. ``waited`` counts the predictions that were made while the label was
+    missing. With several levels, radii and ``covered`` are tuples in the order of alpha.
     """
 
     id: Hashable
@@ -113,7 +116,7 @@ class Explanation:
     waited: int | None = None
 
     def __str__(self) -> str:
-        """In words."""
+        """Say it in one sentence."""
         if self.status != "labelled":
             return f"prediction {self.id!r}, radius {shown(self.radius)}: {self.status}"
         return (
@@ -124,7 +127,7 @@ class Explanation:
 
 
 def shown(value: Any) -> str:
-    """Numbers cut to six digits, also inside tuples."""
+    """Write numbers with six digits, also inside tuples."""
     if isinstance(value, tuple):
         return "(" + ", ".join(map(shown, value)) + ")"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
@@ -132,13 +135,13 @@ def shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Metrics:
-    """One level, over the labels that have come so far. A number that does not exist yet is NaN.
+    """How well one level has done on the labels so far. A number that does not exist yet is NaN.
 
-    ``coverage`` counts radius > score. ``local_`` is over the last ``window`` labels, ``worst_local_coverage`` the
-    smallest over full windows, which ended with label number ``worst_round``. ``width`` is the mean of the finite ones,
-    ``unbounded`` counts the others. Local coverage outside of ``band`` is an alarm. ``coverage_error`` is the
-    (discounted) sum of miss - alpha, and ``coverage_bound`` what the paper's lemmas allow it, or None where they do not
-    apply, for the reason in ``no_bound``.
+    ``coverage`` is the share of labels with radius > score. Names with ``local_`` are about the last ``window`` labels.
+    ``worst_local_coverage`` is the smallest local coverage of a full window, and ``worst_round`` the label with which
+    that window ended. ``width`` is the mean of the finite widths; ``unbounded`` counts the other ones. Local coverage
+    outside of ``band`` raises an alarm. ``coverage_error`` is the (discounted) sum of miss - alpha. ``coverage_bound``
+    is the bound that the paper's lemmas give for it, or None where they do not apply; then ``no_bound`` says why.
     """
 
     alpha: float
@@ -162,9 +165,9 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Alarm:
-    """Local coverage has left its band: below it ("low") or above it ("high").
+    """The news that local coverage has left its band: below it (``side`` is "low") or above it ("high").
 
-    ``round`` is the number of the label that led to it, ``id`` the prediction that it belongs to.
+    ``round`` is the number of the label that caused the alarm, and ``id`` is the prediction of that label.
     """
 
     round: int
@@ -173,11 +176,11 @@ class Alarm:
     side: str
     local_coverage: float
     band: tuple[float, float]
-    step: int | None = None  # of Horizons
+    step: int | None = None  # how many steps ahead, with Horizons
 
 
 def tell(on_alarm: Callable[[Alarm], Any] | None, alarms: list[Alarm]) -> None:
-    """Give the alarms, if somebody listens; an error of his comes after the last."""
+    """Call ``on_alarm`` for each alarm. If a call fails, deliver the other alarms, and then raise an error."""
     failed = None
     for alarm in alarms if on_alarm is not None else ():
         try:
@@ -190,12 +193,12 @@ def tell(on_alarm: Callable[[Alarm], Any] | None, alarms: list[Alarm]) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A replay, one row a round: ids, bounds, radii, widths, scores, and whether each label was covered.
+    """The result of a replay, with one row for each round; ``columns`` gives it to a data frame.
 
-    With several levels the arrays of bounds, radii, widths and ``covered`` have a column for each, in the order of
-    alpha. A score with two sides gives ``radius`` and ``score`` a last axis (lower, upper). ``covered`` is 1, 0, or NaN
-    where there is no label; it judges every label given, those that were not revealed in time to learn from too.
-    ``lower`` and ``upper`` are None where sets are not intervals; ``members`` tells the labels in each set.
+    With several levels, the arrays of bounds, radii, widths and ``covered`` have a column for each, in the order of
+    alpha. With a score of two sides, ``radius`` and ``score`` have a last axis (lower, upper). ``covered`` is 1, 0, or
+    NaN where there is no label. It judges every label that was given, even if it came too late to learn from. ``lower``
+    and ``upper`` are None if the sets are not intervals; ``members`` holds sets of labels.
     """
 
     alpha: Any
@@ -209,11 +212,11 @@ class Table:
     inside: Callable[[], list[np.ndarray]] | None = None
 
     def __len__(self) -> int:
-        """How many rounds."""
+        """Return the number of rounds."""
         return len(self.covered)
 
     def __repr__(self) -> str:
-        """The number of rounds and the coverage."""
+        """Show the number of rounds and the coverage."""
         return f"Table({len(self)} rounds, alpha={self.alpha!r}, coverage={self.coverage!r})"
 
     @property
@@ -221,12 +224,12 @@ class Table:
         """For sets of labels: whether each class is in the set, (rounds, classes), or (rounds, levels, classes)."""
         if self.inside is None:
             return None
-        made = self.inside()
-        return np.stack(made, axis=1) if isinstance(self.alpha, tuple) else made[0]
+        by_level = self.inside()
+        return np.stack(by_level, axis=1) if isinstance(self.alpha, tuple) else by_level[0]
 
     @property
     def coverage(self) -> Any:
-        """The share of labels covered: a number, or one for each level; NaN without labels."""
+        """The share of labels that were covered: a number, or one for each level; NaN without labels."""
         known = ~np.isnan(self.covered)
         count = known.sum(axis=0)
         with np.errstate(invalid="ignore"):
@@ -234,8 +237,8 @@ class Table:
         return share if isinstance(self.alpha, tuple) else float(share)
 
     def columns(self) -> dict[str, Any]:
-        """The table as named columns for a data frame; those of several levels are called ``lower_0.1`` and so on."""
-        given = {"id": self.id}
+        """Return named columns for a data frame; those of several levels are called ``lower_0.1`` and so on."""
+        named = {"id": self.id}
         for name in ("lower", "upper", "radius", "width", "score", "covered"):
             values = getattr(self, name)
             if values is None:
@@ -246,7 +249,7 @@ class Table:
                 parts = {name: values}
             for key, column in parts.items():
                 if column.ndim == 2:
-                    given |= {f"{key}_below": column[:, 0], f"{key}_above": column[:, 1]}
+                    named |= {f"{key}_below": column[:, 0], f"{key}_above": column[:, 1]}
                 else:
-                    given[key] = column
-        return given
+                    named[key] = column
+        return named

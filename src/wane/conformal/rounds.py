@@ -1,9 +1,9 @@
 # cython: boundscheck=False, wraparound=False
-"""The loops over rounds: every batch of one stream or of many plays through these, without the GIL when compiled.
+"""The loops over rounds that all batches play through, of one stream or of many. Compiled, they release the GIL.
 
-A row is a prediction and, once it is known, its label. The rows of a stream are in time: ``pos`` is the moment of a
-row, and its label is known to the predictions of the same stream from the moment ``pos + lag`` on. Many streams go
-through one set of trackers, whose states are rows of an array.
+A row is one prediction together with its label. The rows of a stream are in order of time. ``pos`` is the moment of a
+row, and its label is known to the predictions of the same stream from the moment ``pos + lag`` on. Many streams share
+one set of trackers: the state of each stream is a row of an array, which is read into the trackers and written back.
 """
 
 from __future__ import annotations
@@ -18,57 +18,58 @@ NAN = float("nan")
 
 def play_streams(
     levels, states, places, starts, news, begins, first, last, pos, ends, lag, floors, lower, upper, discounts, radii,
-    own, at,
+    own, playing,
 ):  # fmt: skip
-    """Play the streams ``first`` to ``last``, each with the state ``states[places[s]]`` before, and again after.
+    """Play the streams ``first`` to ``last``; the state of stream s is ``states[places[s]]``.
 
-    Stream s has the rows ``starts[s]`` to ``starts[s + 1]``. Those before ``news[s]`` were predicted earlier and wait
-    for their labels to be learned; those before ``begins[s]`` only warm up: no prediction is made, and their radii are
-    NaN. Labels that are known at ``ends[s]`` are learned; ``news[s]`` becomes the first row whose label is not.
+    Stream s has the rows ``starts[s]`` to ``starts[s + 1]``. Rows before ``news[s]`` were predicted earlier, and only
+    their labels are still to be learned. New rows before ``begins[s]`` belong to the warm-up: they get no prediction,
+    and their radii are NaN. Labels that are known at the moment ``ends[s]`` are learned. Afterwards ``news[s]`` is the
+    first row whose label is not learned. The other arguments are those of ``play_rows``.
     """
     with cython.nogil:
         for s in range(first, last):
             levels._read(states, places[s])
             news[s] = play_rows(
                 levels, news[s], starts[s + 1], starts[s], begins[s], pos, ends[s], lag, floors, lower, upper,
-                discounts, radii, own, at,
+                discounts, radii, own, playing,
             )  # fmt: skip
             levels._write(states, places[s])
 
 
-def play_rows(levels, first, last, learned, begin, pos, end, lag, floors, lower, upper, discounts, radii, own, at):
-    """Predict the rows ``first`` to ``last`` of one stream, and learn before each what is known then.
+def play_rows(levels, first, last, learned, begin, pos, end, lag, floors, lower, upper, discounts, radii, own, playing):
+    """Predict the rows ``first`` to ``last`` of one stream; before each prediction, learn the labels that are known.
 
     Args:
         levels: the trackers.
         first, last: the rows to predict.
         learned: the first row whose label is not learned yet.
-        begin: rows before this one get no prediction.
+        begin: rows before this one belong to the warm-up and get no prediction.
         pos: the moment of each row.
         end: the moment after the last row; labels that are known then are learned too.
         lag: how many moments after its row a label is known.
         floors: the smallest radius that makes a set, for each row.
         lower, upper: the scores of the two sides, NaN where there is no label.
-        discounts: one for each row, NaN for the method's own; or none at all.
+        discounts: one for each row, NaN for the method's own; or an empty array if all are the method's own.
         radii: filled in for the rows that are predicted.
-        own: what each tracker would play by itself, for each row; or one row of scratch space.
-        at: its only entry says which row was being predicted last, for errors.
+        own: filled in with what each tracker would play by itself, if it has a row for each row; else scratch space.
+        playing: its only entry is set to the row that is being predicted, so that an error can name it.
 
     Returns the first row whose label is not learned.
     """
-    kept = own.shape[0] > 1
+    record_own = own.shape[0] > 1
     for t in range(first, last):
         while learned < t and pos[learned] + lag <= pos[t]:
             learn(levels, learned, lower, upper, discounts, radii)
             learned = learned + 1
-        at[0] = t
+        playing[0] = t
         if t < begin:
             for c in range(radii.shape[1]):
                 radii[t, c] = NAN
-        elif levels.alone and not kept:  # the short way
+        elif levels.alone and not record_own:  # faster, and the same result
             radii[t, 0] = levels._play_one(floors[t])
         else:
-            levels._play(floors[t], radii, t, own, t if kept else 0)
+            levels._play(floors[t], radii, t, own, t if record_own else 0)
     while learned < last and pos[learned] + lag <= end:
         learn(levels, learned, lower, upper, discounts, radii)
         learned = learned + 1
@@ -76,7 +77,7 @@ def play_rows(levels, first, last, learned, begin, pos, end, lag, floors, lower,
 
 
 def learn(levels, row, lower, upper, discounts, radii):
-    """The label of a row: at the radius played, or in the warm-up at what each tracker would have played."""
+    """Learn the label of a row, if it has one. In the warm-up no radius was played, so each tracker plays its own."""
     if lower[row] == lower[row]:
         discount = discounts[row] if discounts.shape[0] > 0 else NAN
         if radii[row, 0] != radii[row, 0]:
@@ -89,7 +90,7 @@ def learn(levels, row, lower, upper, discounts, radii):
 
 
 def predict_streams(levels, states, streams, floors, radii, own):
-    """Make one prediction for each of these streams."""
+    """Make one prediction for each of the given streams."""
     with cython.nogil:
         for j in range(streams.shape[0]):
             levels._read(states, streams[j])
@@ -97,7 +98,7 @@ def predict_streams(levels, states, streams, floors, radii, own):
 
 
 def ready_streams(levels, states, streams, lower, upper):
-    """Let trackers raise or warn about a label before any of these streams learns one."""
+    """Let the trackers raise or warn about a label before any of the given streams learns one."""
     with cython.nogil:
         for j in range(streams.shape[0]):
             if lower[j] == lower[j]:
@@ -105,11 +106,11 @@ def ready_streams(levels, states, streams, lower, upper):
                 levels.first._ready(lower[j])
                 if levels.second is not None:
                     levels.second._ready(upper[j])
-                levels._write(states, streams[j])  # that a warning was given
+                levels._write(states, streams[j])  # it may hold that a warning was given
 
 
 def update_streams(levels, states, streams, lower, upper, radii):
-    """Learn one label for each of these streams; NaN is none."""
+    """Learn one label for each of the given streams; NaN means that there is none."""
     with cython.nogil:
         for j in range(streams.shape[0]):
             if lower[j] == lower[j]:
@@ -119,7 +120,10 @@ def update_streams(levels, states, streams, lower, upper, radii):
 
 
 def add_in_order(totals, column, places, starts, values):
-    """Add the values of the rows of each stream to its total, one after the other: two chunks give the bits of one."""
+    """Add the values of each stream's rows to its total.
+
+    The rows are added one after the other, so that a history gives the same bits in one batch as in several.
+    """
     with cython.nogil:
         for s in range(places.shape[0]):
             total = totals[places[s], column]

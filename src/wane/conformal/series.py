@@ -1,4 +1,4 @@
-"""Many series by name: one `OnlineConformal` for each, made when it is first asked for a prediction."""
+"""``ManySeries``: one `OnlineConformal` for each of many named series, made with the first prediction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wane.state.files import known
 
 @dataclass(frozen=True)
 class Learned:
-    """What a label did: the explanation of its prediction (None where no history is kept), and the alarms it led to."""
+    """What a label did: the explanation of its prediction (None if no history is kept), and the alarms it caused."""
 
     explanation: Explanation | None
     alarms: list[Alarm]
@@ -29,17 +29,18 @@ class Learned:
 
 @known
 class ManySeries:
-    """One ``OnlineConformal`` for each series, all with the same settings; none knows of another.
+    """One ``OnlineConformal`` for each of many series, which share their settings and nothing else.
 
-    Every prediction of a series may wait for its label under an id, which is the series' own. For a batch of rows at a
-    time, a ``Panel`` is faster. All methods may be called from several threads, and a ``Journal`` keeps it.
+    Use it where predictions come one at a time and labels come late, as in a service. Each series has its own ids,
+    under which its predictions wait for their labels. For a batch of rows at a time, ``Panel`` is faster. All methods
+    may be called from several threads, and a ``Journal`` can keep the state on disk.
 
     Args:
-        tracker: as for ``OnlineConformal``; a tracker is a pattern, and must have learned nothing.
+        tracker: as for ``OnlineConformal``. A tracker is copied for each series, so it must have learned nothing.
         score: as for ``OnlineConformal``.
         alpha: as for ``OnlineConformal``.
         max_series: how many series there may be; one more is a ``SeriesError``.
-        settings: as for ``OnlineConformal``, but for ``on_alarm``: ``update`` gives the alarms.
+        settings: as for ``OnlineConformal``, except ``on_alarm``: ``update`` returns the alarms.
 
     >>> many = ManySeries("magl", alpha=0.1)
     >>> p, q = many.predict(0.25, series="north"), many.predict(0.5, series="south")
@@ -49,7 +50,7 @@ class ManySeries:
     (['north', 'south'], [], [0])
     """
 
-    on_alarm = None  # what a Journal asks for
+    on_alarm = None  # a Journal reads it
 
     def __init__(
         self,
@@ -60,25 +61,25 @@ class ManySeries:
         max_series: int = 10_000,
         **settings: Any,
     ) -> None:
-        """No series."""
+        """Begin without series."""
         if settings.get("on_alarm") is not None:
             raise InputTypeError(
                 "on_alarm is not for many series",
                 argument="on_alarm",
                 cure="update(...).alarms holds the alarms of a label",
             )
-        self._take(OnlineConformal(tracker, score, alpha, **settings), max_series)
+        self._set_parts(OnlineConformal(tracker, score, alpha, **settings), max_series)
         if any(t.rounds for t in self.pattern.trackers):
             raise learned_pattern("all series")
 
-    def _take(self, pattern: OnlineConformal, max_series: Any) -> None:
+    def _set_parts(self, pattern: OnlineConformal, max_series: Any) -> None:
         self.pattern = pattern
         self.max_series = whole("max_series", max_series, 1)
         self.series: dict[Hashable, OnlineConformal] = {}
         self._lock = threading.RLock()
 
     def __getitem__(self, series: Hashable) -> OnlineConformal:
-        """A series, or a SeriesError."""
+        """Return the object of one series; an unknown name is a SeriesError."""
         if series not in self.series:
             first = f", as {described(next(iter(self.series)))} did" if self.series else ""
             raise SeriesError(
@@ -89,16 +90,16 @@ class ManySeries:
         return self.series[series]
 
     def __len__(self) -> int:
-        """How many series."""
+        """Return the number of series."""
         return len(self.series)
 
     def names(self) -> list[Hashable]:
-        """The names of the series, in the order in which they began; None is the one without a name."""
+        """Return the names of the series, in the order in which they began; None is the series without a name."""
         with self._lock:
             return list(self.series)
 
     def predict(self, output: Any, id: Hashable | None = None, series: Hashable | None = None) -> Prediction:
-        """The set around a model output of a series, which begins with its first prediction."""
+        """Make the set around a model output of a series. A series begins with its first prediction."""
         with self._lock:
             if series in self.series:
                 return self.series[series].predict(output, id)
@@ -110,12 +111,12 @@ class ManySeries:
                 )
             name = None if series is None else checked_key(series)
             new = copy.copy(self.pattern)
-            made = new.predict(output, id)
+            prediction = new.predict(output, id)
             self.series[name] = new  # after the prediction: an error leaves no series behind
-            return made
+            return prediction
 
     def update(self, id: Hashable, y: Any, discount: Any = None, series: Hashable | None = None) -> Learned:
-        """Learn the label of a prediction of a series."""
+        """Learn the label of a prediction of a series, and return what it did."""
         with self._lock:
             oc, alarms = self[series], []  # type: ignore[var-annotated]
             oc.on_alarm = alarms.append
@@ -128,51 +129,51 @@ class ManySeries:
     def expire(
         self, id: Hashable | None = None, older_than: int | None = None, series: Hashable | None = None
     ) -> list[Hashable]:
-        """Give up waiting for labels of a series; returns the ids."""
+        """Give up waiting for labels of a series, and return the ids, as ``OnlineConformal.expire`` does."""
         with self._lock:
             return self[series].expire(id, older_than)
 
     def pending(self, series: Hashable | None = None) -> list[Hashable]:
-        """The ids of a series that wait for a label, the oldest first."""
+        """Return the ids of a series that wait for a label, the oldest first."""
         with self._lock:
             return self[series].pending()
 
     def settings(self) -> dict[str, Any]:
-        """As plain data, what every series begins with: equal for two objects that do the same."""
+        """Return what every series begins with, as plain data, to compare the settings of two objects."""
         return {"pattern": self.pattern.state_dict(), "max_series": self.max_series}
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain JSON-able data; ``wane.save`` writes it to a file."""
+        """Return the state as plain JSON-able data; ``wane.save`` writes it to a file."""
         with self._lock:
             series = [[encode_value(name), oc.state_dict()] for name, oc in self.series.items()]
             return {**plain_data.header(type(self)), "parameters": self.settings(), "memory": {"series": series}}
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> ManySeries:
-        """The object whose state this is; ``objects`` are what plain data cannot hold."""
+        """Make the object whose state this is; ``objects`` are what plain data cannot hold, by name."""
         plain_data.refuse_other(cls, state)
         made = cls.__new__(cls)
-        given, kept = damaged(lambda: (dict(state["parameters"]), list(state["memory"]["series"])))
+        given, saved = damaged(lambda: (dict(state["parameters"]), list(state["memory"]["series"])))
         pattern = OnlineConformal.from_state_dict(damaged(lambda: given["pattern"]), **objects)
-        made._take(pattern, damaged(lambda: given["max_series"]))
-        pairs = damaged(lambda: [(decode_value(name), part) for name, part in kept])
+        made._set_parts(pattern, damaged(lambda: given["max_series"]))
+        pairs = damaged(lambda: [(decode_value(name), part) for name, part in saved])
         for series, part in pairs:
             made.series[series] = OnlineConformal.from_state_dict(part, **objects)
-        if len(made.series) != len(kept) or len(kept) > made.max_series:
+        if len(made.series) != len(saved) or len(saved) > made.max_series:
             raise InputError("the state of ManySeries is damaged: a series comes twice, or there are too many")
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles share nothing that changes, and are of one moment."""
+        """Let copies and pickles share nothing that changes, and be of one moment."""
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k != "_lock"}
             return inside | {"series": {name: copy.copy(oc) for name, oc in self.series.items()}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """As it was."""
+        """Continue from the state of a copy or pickle."""
         vars(self).update(state)
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
-        """The number of series, and what each begins with."""
+        """Show the number of series, and what each begins with."""
         return f"ManySeries({len(self)} series of {self.pattern!r})"

@@ -1,8 +1,8 @@
-"""What all predictions of an object share: the score, the levels, the limits, and what to do about an unbounded radius.
+"""The settings of online conformal prediction: score, levels, limits, and what to do about an unbounded radius.
 
 ``OnlineConformal`` and ``Panel`` (and with them ``Horizons``, ``ManySeries`` and tables) hold one ``Settings`` each. It
-checks what the user gave, and answers every question that depends on nothing else: which scores labels have, which
-intervals radii make, which of them covered (by the rules of ``wane.covered``).
+checks the user's arguments. It also answers every question that depends on nothing else: which scores the labels have,
+and which radii cover them (by the rules of ``wane.covered``).
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ TOO_FEW = "there are too few scores for a finite set, or so many misses that the
 
 
 class Settings:
-    """The settings of an object, checked.
+    """The checked settings of one object.
 
-    Radii and scores come in columns: the levels from the narrowest set to the widest; with a score of two sides those
-    of the lower side first, then those of the upper side. ``columns[i]`` is the column of the i-th level as the user
-    counts them.
+    Radii are kept in columns, one for each level, from the narrowest set to the widest. With a score of two sides, the
+    columns of the lower side come first, then those of the upper side. The user counts the levels in the order of
+    ``alpha``: ``columns[i]`` is the column of the user's i-th level.
 
     Args:
-        score: the name of a score, or one.
+        score: how wrong an output was for a label.
         alpha: the share of labels that may be missed: a number, or a tuple of different ones.
         lower_limit: labels are never below this.
         upper_limit: labels are never above this.
         on_unbounded: what to do about an infinite radius: "error", "clip" to the limits, or "allow" it.
-        past: how this object can learn from the past, which cures an unbounded radius.
+        past: the cure for an unbounded radius: how this kind of object learns from past data.
         unit: what the message about an unbounded radius calls a row.
     """
 
@@ -53,7 +53,7 @@ class Settings:
         self.score = score
         self.alpha = alpha
         self.several = isinstance(alpha, tuple)
-        self.single = not self.several and score.sides == 1  # there is one radius, and it is said as a number
+        self.single = not self.several and score.sides == 1  # there is one radius, and users see a number
         self.alphas: tuple[float, ...] = alpha if self.several else (alpha,)
         self.limits = interval_limits(score, lower_limit, upper_limit)
         self.on_unbounded = policy(score, on_unbounded, self.limits)
@@ -63,33 +63,33 @@ class Settings:
         self.columns = tuple(order.index(i) for i in range(len(order)))
         short = tuple(f"_{a:g}" for a in self.alphas)
         exact = short if len(set(short)) == len(short) else tuple(f"_{a!r}" for a in self.alphas)
-        self.suffixes = exact if isinstance(alpha, tuple) else ("",)  # of the names of columns, by level
+        self.suffixes = exact if self.several else ("",)  # by level, for the names of columns in tables
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy: limits that limit nothing are recognised by identity."""
+        """Restore a copy. ``EVERYWHERE`` stays the same object, because it is recognised by identity."""
         vars(self).update(state)
         self.limits = EVERYWHERE if self.limits == EVERYWHERE else self.limits
 
     @property
     def width(self) -> int:
-        """The number of columns."""
+        """The number of columns of radii."""
         return len(self.alphas) * self.score.sides
 
     def arranged(self, trackers: list[Tracker]) -> Levels:
-        """Trackers in the order of alpha (those of the lower side, then those of the upper side) as levels."""
+        """Arrange trackers as levels. They are given in the order of alpha, those of the lower side first."""
         n, sides = len(self.alphas), self.score.sides
         narrowest_first = sorted(range(n), key=self.columns.__getitem__)
         return Levels([trackers[s * n + i] for s in range(sides) for i in narrowest_first], sides)
 
     def in_user_order(self, trackers: list[Tracker]) -> list[Tracker]:
-        """The trackers of levels, in the order of alpha again."""
+        """Undo ``arranged``: return the trackers of the levels in the order of alpha."""
         n = len(self.alphas)
         return [trackers[s * n + c] for s in range(self.score.sides) for c in self.columns]
 
-    # One round: tuples of numbers.
+    # For one round, values are tuples of numbers.
 
     def each(self, radii: tuple[float, ...]) -> tuple[Any, ...]:
-        """The radius of each level, in the user's order: a number, or a pair for a score of two sides."""
+        """Return the radius of each level, in the user's order: a number, or a pair for a score of two sides."""
         if len(radii) == 1:
             return radii
         if self.score.sides == 1:
@@ -97,15 +97,15 @@ class Settings:
         return tuple([(radii[c], radii[len(self.alphas) + c]) for c in self.columns])
 
     def by_level(self, values: tuple[Any, ...]) -> Any:
-        """What is said by level: a tuple if there are several levels, else its only entry."""
+        """Show values by level as the user wants them: a tuple for several levels, else the only value."""
         return values if self.several else values[0]
 
     def covered_each(self, below: float, above: float, radii: tuple[float, ...]) -> tuple[bool, ...]:
-        """Whether each level covered, for learning, in the user's order."""
+        """Return whether each level covered the label, by the rule for learning, in the user's order."""
         return tuple([self.covered(below, above, radii, i) for i in range(len(self.alphas))])
 
     def scored(self, output: Any, y: Any, u: float | None, radii: tuple[float, ...]) -> tuple[float, float]:
-        """The scores of a label, the second for the upper side, or an error: then it cannot be learned."""
+        """Check a label, and return its scores for both sides; the second is 0 if there is one side."""
         score = self.score
         label = score.label(y)
         if self.limits is not EVERYWHERE and not self.limits[0] <= label <= self.limits[1]:
@@ -120,24 +120,24 @@ class Settings:
             raise InputError(f"must be >= 0, got {s!r}", about="the score", cure=SIGNED)
         return below, above
 
-    # Many rounds: arrays with a row each.
+    # For many rounds, values are arrays with a row for each round.
 
     def labels(self, y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Labels, checked, and whether each is known."""
+        """Check labels, and return them with a mask of those that are known."""
         labels, known = self.score.labels(y, rows)
         if self.limits is not EVERYWHERE:
             low, high = self.limits
             outside = known & ~((labels >= low) & (labels <= high))
             if outside.any():
                 t = int(np.argmax(outside))
-                said = f"= {labels[t]} is outside the limits {self._limits()}"
-                raise InputError(said, about="y", row=t, cure=OUTSIDE)
+                problem = f"= {labels[t]} is outside the limits {self._limits()}"
+                raise InputError(problem, about="y", row=t, cure=OUTSIDE)
         return labels, known
 
     def scores(self, outputs: Any, labels: Any, known: np.ndarray, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """The scores of the two sides (of one side: twice the same), NaN where there is no label."""
-        made = self.score.score(outputs, labels, u)
-        sides = made if self.score.sides == 2 else (made,)
+        """Return the scores of both sides, the same array twice if there is one side; NaN where there is no label."""
+        scores = self.score.score(outputs, labels, u)
+        sides = scores if self.score.sides == 2 else (scores,)
         for side in sides:
             if len(side) and not (side.max() <= EXTREME and side.min() >= -EXTREME):  # NaN comes here too
                 refuse_rows(known & ~(np.abs(side) <= EXTREME), side, f"a number within +-{EXTREME:g}", LARGER)
@@ -148,28 +148,29 @@ class Settings:
         return sides[0], sides[-1]
 
     def floors(self, outputs: Any, u: Any = None) -> np.ndarray:
-        """The smallest radius whose set is not empty, a row each."""
+        """Return the smallest radius of each row whose set is not empty."""
         floors = np.asarray(self.score.floor(outputs, u), dtype=float)
         return np.array(np.broadcast_to(floors, self.score.rows(outputs)))
 
-    def at(self, radii: np.ndarray, i: int) -> Any:
-        """The radii of the i-th level: an array, or one for each side."""
+    def radii_of_level(self, radii: np.ndarray, i: int) -> Any:
+        """Return the radii of the i-th level: an array, or a pair of arrays for a score with two sides."""
         c = self.columns[i]
         if self.score.sides == 1:
             return np.ascontiguousarray(radii[:, c])
         return np.ascontiguousarray(radii[:, c]), np.ascontiguousarray(radii[:, len(self.alphas) + c])
 
     def covered(self, below: Any, above: Any, radii: Any, i: int) -> Any:
-        """Whether the i-th level covered, on both sides, for learning; False where there is no label or no radius.
+        """Return whether the i-th level covered on all sides, by the rule for learning.
 
-        ``radii`` holds columns: a tuple of numbers, or the transpose of an array with a row a round.
+        The answer is False where there is no label or no radius. ``radii[c]`` is column c: ``radii`` is a tuple of
+        numbers, or the transpose of an array with a row for each round.
         """
         c = self.columns[i]
         inside = covers(radii[c], below)
         return inside if self.score.sides == 1 else inside & covers(radii[len(self.alphas) + c], above)
 
     def refuse_unbounded(self, radii: np.ndarray, order: np.ndarray | None = None) -> None:
-        """An error about the first infinite radius, unless it is allowed; NaN is a row without a prediction.
+        """Raise an error about the first infinite radius, unless the user allows them; NaN means no prediction.
 
         Args:
             radii: a row for each prediction.
@@ -182,21 +183,26 @@ class Settings:
             raise self.unbounded(radii[bad[first]].tolist(), int(rows[first]))
 
     def unbounded(self, radii: Sequence[float], row: int | None = None) -> UnboundedError:
-        """The error about an infinite radius."""
+        """Make the error about an infinite radius."""
         cure = (
             *self.past, ", take another method (aci has ", Setting("clip", True), "), or choose ",
             Setting("on_unbounded", "clip"), " (to the limits) or ", Setting("on_unbounded", "allow"),
         )  # fmt: skip
-        said = f"the radius is {', '.join(map(str, radii))}: {TOO_FEW}"
-        return UnboundedError(said, row=row, cure=cure, unit=self.unit)
+        problem = f"the radius is {', '.join(map(str, radii))}: {TOO_FEW}"
+        return UnboundedError(problem, row=row, cure=cure, unit=self.unit)
 
     def _limits(self) -> str:
         return f"[{self.limits[0]!r}, {self.limits[1]!r}]"
 
 
 def trackers_for(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[str, Any]) -> tuple[Any, list[Tracker]]:
-    """Alpha, or a tuple of several, and one tracker for each level (of the lower side, then of the upper side)."""
+    """Make the trackers that the user asked for, and return alpha (or a tuple of several) with them.
+
+    There is one tracker for each level, in the order of alpha; with two sides, those of the lower side come first. This
+    is the one place that understands what users may give as ``tracker``: a name, a tracker, or a sequence of trackers.
+    """
     if isinstance(tracker, str):
+        # A name: the user may give coverage instead of alpha. Each side may miss its part of alpha.
         if alpha is None and "coverage" in hyperparameters:
             hyperparameters = dict(hyperparameters)
             wanted = hyperparameters.pop("coverage")
@@ -209,10 +215,11 @@ def trackers_for(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[s
                 cure="0.1 covers 90 %; or coverage=0.9",
             )
         levels = checked_levels(alpha)
-        if score.signed:
+        if score.signed:  # radii may be negative
             hyperparameters = {"domain": "real", **hyperparameters}
         trackers = [make(tracker, a / score.sides, **hyperparameters) for a in per_side(levels, score)]
     else:
+        # Trackers that exist already have their hyperparameters.
         if hyperparameters:
             given = ", ".join(hyperparameters)
             raise InputTypeError(
@@ -223,6 +230,7 @@ def trackers_for(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[s
             levels, trackers = from_pattern(tracker, score, alpha)
         else:
             levels, trackers = from_sequence(tracker, score, alpha)
+    # Trackers must allow negative radii exactly if scores can be negative.
     for t in trackers:
         if t.signed != score.signed:
             wanted = "real" if score.signed else "nonnegative"
@@ -233,12 +241,12 @@ def trackers_for(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[s
 
 
 def per_side(levels: Any, score: Score) -> list[float]:
-    """The levels as a list, once for each side."""
+    """Return the levels as a list, repeated for each side."""
     return list(levels if isinstance(levels, tuple) else (levels,)) * score.sides
 
 
 def checked_levels(alpha: Any) -> Any:
-    """One level as a number, several as a tuple."""
+    """Check alpha, and return one level as a number, several as a tuple."""
     if getattr(alpha, "ndim", 0) == 0 and not isinstance(alpha, (Sequence, set)):
         return share("alpha", alpha)
     levels = tuple(share("alpha", a) for a in alpha)
@@ -248,7 +256,7 @@ def checked_levels(alpha: Any) -> Any:
 
 
 def from_pattern(tracker: Tracker, score: Score, alpha: Any) -> tuple[Any, list[Tracker]]:
-    """The tracker itself where one is enough, else copies of it."""
+    """Return the given tracker if one is enough, else a copy of it for each level and side."""
     levels = checked_levels(tracker.alpha if alpha is None else alpha)
     if not isinstance(levels, tuple) and score.sides == 1:
         if levels != tracker.alpha:
@@ -268,7 +276,7 @@ def from_pattern(tracker: Tracker, score: Score, alpha: Any) -> tuple[Any, list[
 
 
 def from_sequence(trackers: Any, score: Score, alpha: Any) -> tuple[Any, list[Tracker]]:
-    """One tracker for each level and side, as given."""
+    """Check that there is one tracker for each level and side, and that each has the right alpha."""
     trackers = list(trackers) if isinstance(trackers, Sequence) else [trackers]
     for t in trackers:
         if not isinstance(t, Tracker):
@@ -280,21 +288,20 @@ def from_sequence(trackers: Any, score: Score, alpha: Any) -> tuple[Any, list[Tr
     n = len(trackers) // score.sides
     if not n:
         raise InputError(f"{score!r} needs at least {score.sides} trackers, got {len(trackers)}", argument="tracker")
-    levels = tuple(t.alpha * score.sides for t in trackers[:n]) if alpha is None else alpha
-    levels = checked_levels(levels)
+    levels = checked_levels(tuple(t.alpha * score.sides for t in trackers[:n]) if alpha is None else alpha)
     wanted = per_side(levels, score)
     if len(wanted) != len(trackers):
-        said = f"the levels {levels} of {score!r} need {len(wanted)} trackers, got {len(trackers)}"
-        raise InputError(said, argument="tracker")
+        problem = f"the levels {levels} of {score!r} need {len(wanted)} trackers, got {len(trackers)}"
+        raise InputError(problem, argument="tracker")
     for t, a in zip(trackers, wanted, strict=True):
         if not math.isclose(t.alpha * score.sides, a, rel_tol=1e-9):
-            said = f"the tracker of level {a!r} must have alpha {a / score.sides!r}, got {t.alpha!r}"
-            raise InputError(said, argument="tracker")
+            problem = f"the tracker of level {a!r} must have alpha {a / score.sides!r}, got {t.alpha!r}"
+            raise InputError(problem, argument="tracker")
     return levels, trackers
 
 
 def interval_limits(score: Score, lower: Any, upper: Any) -> tuple[float, float]:
-    """The limits of the labels."""
+    """Check the limits of the labels, and return them as a pair."""
     low, high = scalar("lower_limit", lower), scalar("upper_limit", upper)
     if not low < high:
         raise InputError(f"must be below upper_limit, got {lower!r} and {upper!r}", about="lower_limit")
@@ -304,7 +311,7 @@ def interval_limits(score: Score, lower: Any, upper: Any) -> tuple[float, float]
 
 
 def checked_band(band: Any) -> tuple[Any, Any]:
-    """The two ends of local coverage, None where the default serves."""
+    """Return the two ends of the band of local coverage; None stands for the default."""
     if band is None:
         return None, None
     try:
@@ -317,7 +324,7 @@ def checked_band(band: Any) -> tuple[Any, Any]:
 
 
 def policy(score: Score, on_unbounded: str, limits: tuple[float, float]) -> str:
-    """What to do about an infinite radius."""
+    """Check what the user wants to be done about an infinite radius, and return it."""
     if on_unbounded not in POLICIES:
         raise InputError(f"must be one of {', '.join(POLICIES)}, got {described(on_unbounded)}", about="on_unbounded")
     if on_unbounded == "clip" and not score.finite:
@@ -332,7 +339,7 @@ def policy(score: Score, on_unbounded: str, limits: tuple[float, float]) -> str:
 
 
 def bound_of(tracker: Any) -> tuple[float | None, str | None]:
-    """What the paper's lemmas allow the coverage sum, or None and why they do not apply."""
+    """Return the bound that the paper's lemmas give for the coverage error, or None and why they do not apply."""
     if not hasattr(tracker, "coverage_bound"):
         return None, f"there is a bound for auto, magl and magl-d, not for {type(tracker).__name__}"
     try:
@@ -342,14 +349,14 @@ def bound_of(tracker: Any) -> tuple[float | None, str | None]:
 
 
 def learned_pattern(what: str) -> InputError:
-    """The error about a tracker that was to be copied, and has learned already."""
+    """Make the error about a tracker that should be copied but has learned already."""
     return InputError(
         f"a tracker that has learned cannot be the pattern for {what}", argument="tracker", cure="make a new one"
     )
 
 
 def refuse_rows(bad: np.ndarray, values: np.ndarray, wanted: str, cure: str) -> None:
-    """An error about the first score that cannot be learned, if there is one."""
+    """Raise an error about the first bad score, if there is one."""
     if bad.any():
         t = int(np.argmax(bad))
         raise InputError(f"must be {wanted}, got {values[t]}", about="score", row=t, cure=cure)

@@ -1,4 +1,4 @@
-"""The state of an `OnlineConformal` as plain data, with the predictions that wait, and back."""
+"""Saving an `OnlineConformal` as plain data, with the predictions that wait, and loading it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ MEMORY = {"predictions": "made", "expired": "expired", "next_id": "next_id"}  # 
 
 
 def state_dict(oc: OnlineConformal) -> dict[str, Any]:
-    """Parameters and memory, as for a tracker."""
+    """Return the parameters and the memory as plain data, in the form that trackers have too."""
     encode = plain_data.encode
-    first = oc.monitors[0]
-    settings = {"window": first.window, "band": [first.low, first.high]}
+    monitor = oc.monitors[0]  # all have the same window and band
     return {
         **plain_data.header(type(oc)),
         "parameters": {
@@ -33,7 +32,8 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
             "lower_limit": encode(oc.limits[0]),
             "upper_limit": encode(oc.limits[1]),
             **{k: getattr(oc, k) for k in PARAMETERS},
-            **settings,
+            "window": monitor.window,
+            "band": [monitor.low, monitor.high],
         },
         "memory": {
             **{k: getattr(oc._waiting, name) for k, name in MEMORY.items()},
@@ -56,7 +56,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
 
 
 def rebuild(cls: type[OnlineConformal], state: Any, objects: dict[str, Any]) -> OnlineConformal:
-    """The object whose state this is, or an error and nothing."""
+    """Make the object whose state this is. ``objects`` are what plain data cannot hold: functions, by name."""
     plain_data.refuse_other(cls, state)
     used = {"on_alarm"}
     given = damaged(lambda: dict(state["parameters"]))
@@ -69,7 +69,7 @@ def rebuild(cls: type[OnlineConformal], state: Any, objects: dict[str, Any]) -> 
 
 
 def damaged(read: Callable[[], Any]) -> Any:
-    """What a function reads from a state; if it stumbles, an error about the state."""
+    """Return what ``read`` returns. If it fails, raise an error that says that the state is damaged."""
     try:
         return read()
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -77,7 +77,7 @@ def damaged(read: Callable[[], Any]) -> Any:
 
 
 def part(state: Any, objects: dict[str, Any], used: set[str]) -> Any:
-    """A tracker or a score, with what it needs of the objects."""
+    """Make a tracker or a score from its state, and add the names of the objects it needs to ``used``."""
     left = dict(objects)
     made = plain_data.rebuild(plain_data.class_of(state, Stateful), state, left)
     used |= objects.keys() - left.keys()
@@ -85,7 +85,7 @@ def part(state: Any, objects: dict[str, Any], used: set[str]) -> Any:
 
 
 def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, memory: Any) -> OnlineConformal:
-    """The object, with its memory."""
+    """Make the object with these parts, and check that the memory fits."""
     oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, **{k: decoded(v) for k, v in given.items()})
     waiting = oc._waiting
     for k, name in MEMORY.items():
@@ -108,12 +108,12 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
 
 
 def decoded(value: Any) -> Any:
-    """Plain data as it was."""
+    """Decode a piece of plain data."""
     return plain_data.decode(value, "state", {})
 
 
 def numbers(value: Any, count: int) -> tuple[float, ...]:
-    """So many numbers, infinite ones allowed."""
+    """Read a tuple of so many numbers; they may be infinite."""
     row = tuple([float(v) for v in decoded(value)])
     if len(row) != count:
         raise InputError(f"{count} numbers were wanted, got {described(value)}")

@@ -1,4 +1,4 @@
-"""Many streams at once: panels, data frames, groups."""
+"""Online conformal prediction for many streams at once: panels, groups within streams, and data frames."""
 
 from wane.panel.frames import Result, run
 from wane.panel.groups import Groups

@@ -1,4 +1,7 @@
-"""Whole histories of many streams through a panel: in pieces that stay in the cache, over threads where compiled."""
+"""Replays of many streams: ``Panel.run`` plays whole histories.
+
+Rows are worked on in pieces that fit the processor's cache. Where the package is compiled, several threads share them.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,17 @@ if TYPE_CHECKING:
 
 COMPILED = not rounds.__file__.endswith(".py")
 PIECE = 65_536  # rows that are worked on at a time
-NEVER = 2**62
-NO_DISCOUNTS = np.zeros(0)  # the methods' own
+NEVER = 2**62  # a moment after every row
+NO_DISCOUNTS = np.zeros(0)  # the methods use their own
 
 
 @dataclass(frozen=True)
 class Tail:
-    """Rows whose labels are not learned yet: of late labels, or of streams that are still warming up."""
+    """Rows whose labels a panel has not learned yet, either because labels are delayed or because of the warm-up.
+
+    A row belongs to the stream at ``place`` and is its row number ``pos``. ``below`` and ``above`` are the scores of
+    the two sides, NaN where no label comes, and ``radii`` are those that were played, NaN in the warm-up.
+    """
 
     place: np.ndarray
     pos: np.ndarray
@@ -41,23 +48,23 @@ class Tail:
 
     @classmethod
     def empty(cls, width: int) -> Tail:
-        """No rows."""
+        """Make a tail without rows, for so many columns of radii."""
         none = np.zeros(0)
         return cls(none.astype(np.intp), none.astype(np.int64), none, none, np.zeros((0, width)))
 
     @staticmethod
     def joined(tails: list[Tail]) -> Tail:
-        """The rows of all."""
+        """Put the rows of several tails one after the other."""
         names = ("place", "pos", "below", "above", "radii")
         return Tail(*[np.concatenate([getattr(t, k) for t in tails]) for k in names])
 
-    def chosen(self, rows: np.ndarray) -> Tail:
-        """Some of the rows."""
+    def take(self, rows: np.ndarray) -> Tail:
+        """Select rows by number."""
         return Tail(self.place[rows], self.pos[rows], self.below[rows], self.above[rows], self.radii[rows])
 
 
 def stretches(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values of the runs of equal values, and where each run begins, with the end.
+    """Find the runs of equal values: the value of each run, and where each begins, followed by the end of the last.
 
     >>> stretches(np.array([7, 7, 3]))
     (array([7, 3]), array([0, 2, 3]))
@@ -69,18 +76,21 @@ def stretches(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of several streams, one stream after the other: what the model said, the labels, and the moments."""
+    """Rows to play, one stream after the other: model outputs, labels, and when each row happens.
+
+    Stream s is at ``places[s]`` in the panel and has the rows ``starts[s]`` to ``starts[s + 1]``.
+    """
 
     places: np.ndarray
     starts: np.ndarray
     outputs: Any
     labels: np.ndarray
     known: np.ndarray
-    pos: np.ndarray | None  # None: they are counted
+    pos: np.ndarray | None  # the moment of each row; None if the rows of a stream follow each other without gaps
     ends: np.ndarray  # the moment after the last row of each stream
 
     def part(self, first: int, last: int, begin: int, end: int) -> Rows:
-        """Rows begin to end, of the streams first to last."""
+        """Select the rows ``begin`` to ``end``, which belong to the streams ``first`` to ``last``."""
         r = slice(begin, end)
         outputs = tuple(c[r] for c in self.outputs) if isinstance(self.outputs, tuple) else self.outputs[r]
         starts = np.clip(self.starts[first : last + 1], begin, end) - begin
@@ -89,7 +99,11 @@ class Rows:
         return Rows(self.places[first:last], starts, outputs, self.labels[r], self.known[r], pos, ends)
 
     def pieces(self) -> Iterator[tuple[int, list[Rows]]]:
-        """Streams together in pieces of about PIECE rows, with their first row; a long stream is a list of several."""
+        """Cut the rows into pieces of about ``PIECE`` rows; each comes with the number of its first row.
+
+        A piece holds whole streams, so that pieces can be played by different threads. A stream that is longer than
+        a piece is a list of parts, which must be played in order.
+        """
         first, streams = 0, len(self.places)
         while first < streams:
             begin = int(self.starts[first])
@@ -102,7 +116,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Played:
-    """What became of rows: radii by column; by level the ends, and 1 for covered, 0 for missed, -1 for no label."""
+    """The results of rows: radii by column; by level the ends, and 1 for covered, 0 for missed, -1 for no label."""
 
     radii: np.ndarray
     lower: np.ndarray
@@ -111,19 +125,19 @@ class Played:
 
     @classmethod
     def empty(cls, rows: int, panel: Panel) -> Played:
-        """Room for so many rows."""
+        """Make arrays for so many rows, to be filled in."""
         n = len(panel.settings.alphas)
         radii = np.empty((rows, panel.settings.width))
         return cls(radii, np.empty((rows, n)), np.empty((rows, n)), np.empty((rows, n), dtype=np.int8))
 
-    def at(self, rows: Any) -> Played:
-        """Some rows; a slice shares the memory."""
+    def take(self, rows: Any) -> Played:
+        """Select rows. A slice shares the memory, so that it can be filled in."""
         return Played(self.radii[rows], self.lower[rows], self.upper[rows], self.covered[rows])
 
 
 @contextmanager
-def kept(panel: Panel, places: np.ndarray) -> Iterator[None]:
-    """After an error these streams are as before."""
+def restored_on_error(panel: Panel, places: np.ndarray) -> Iterator[None]:
+    """Put the streams at these places back as they were if the block raises an error."""
     arrays = {name: getattr(panel, name)[places] for name in panel.ARRAYS}
     trackers = [] if panel.flat else [t for p in places.tolist() for t in panel.objects[p].trackers]
     memories = [plain_data.snapshot(t) for t in trackers]
@@ -140,31 +154,41 @@ def kept(panel: Panel, places: np.ndarray) -> Iterator[None]:
 
 
 def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -> Played:
-    """All rows; after an error, which names the row as it was before ``order``, the panel is as before."""
+    """Play all rows, and return their results in the same order. After an error the panel is as before.
+
+    Args:
+        panel: it has room for the streams, and the caller holds its lock.
+        rows: sorted by stream, and by time within a stream.
+        delay: the label of a row is learned after the prediction of the row that is so many later.
+        order: row t was row ``order[t]`` of the user, so that an error can name that one.
+    """
     lag = whole("delay", delay, 0) + 1
-    settings, places = panel.settings, rows.places
     count = int(rows.starts[-1])
     played = Played.empty(count, panel)
-    mine = np.isin(panel.tail.place, places)
+    mine = np.isin(panel.tail.place, rows.places)
 
     def work(piece: tuple[int, list[Rows]], levels: Levels) -> Tail:
-        at, parts = piece
-        tail = panel.tail.chosen(np.flatnonzero(np.isin(panel.tail.place, parts[0].places)))
+        # Labels that the streams of this piece still owe come first; each part leaves those that the next must learn.
+        begin, parts = piece
+        tail = panel.tail.take(np.flatnonzero(np.isin(panel.tail.place, parts[0].places)))
         for part in parts:
             n = int(part.starts[-1])
-            tail = play(panel, levels, part, tail, lag, played.at(slice(at, at + n)))
-            at += n
+            tail = play(panel, levels, part, tail, lag, played.take(slice(begin, begin + n)))
+            begin += n
         return tail
 
-    with kept(panel, places):
+    with restored_on_error(panel, rows.places):
         tails = over_threads(panel, work, list(rows.pieces()), count)
-        settings.refuse_unbounded(played.radii, order)
-    panel.tail = Tail.joined([panel.tail.chosen(np.flatnonzero(~mine)), *tails])
+        panel.settings.refuse_unbounded(played.radii, order)
+    panel.tail = Tail.joined([panel.tail.take(np.flatnonzero(~mine)), *tails])
     return played
 
 
 def over_threads(panel: Panel, work: Callable[[Any, Levels], Any], pieces: list[Any], rows: int) -> list[Any]:
-    """Do the work on each piece by as many threads as are worth it, each with trackers to read states into."""
+    """Call ``work(piece, levels)`` for each piece, on several threads if there are enough rows to gain from it.
+
+    Each call gets trackers that no other call uses at the same time; states are read into them.
+    """
     threads = min(panel.threads or os.cpu_count() or 1, len(pieces)) if COMPILED and rows > PIECE else 1
     levels = panel.settings.levels
     if threads <= 1:
@@ -174,17 +198,29 @@ def over_threads(panel: Panel, work: Callable[[Any, Levels], Any], pieces: list[
 
 
 def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: Played) -> Tail:
-    """One piece: fills in the panel's arrays and ``into``; returns the rows that are not learned yet."""
+    """Play one piece, fill in ``into`` and the panel's arrays, and return the rows that are not learned yet.
+
+    Args:
+        panel: the streams.
+        levels: trackers to read states into.
+        rows: the rows of the piece.
+        older: earlier rows of the same streams whose labels are not learned yet.
+        lag: a label is known to the predictions that are so many moments later.
+        into: the results of these rows.
+    """
     settings, places, starts = panel.settings, rows.places, rows.starts
     below, above = settings.scores(rows.outputs, rows.labels, rows.known)
     floors = settings.floors(rows.outputs)
     lengths = np.diff(starts)
     pos = rows.pos
-    if pos is None:
+    if pos is None:  # count the rows of each stream up to its end
         pos = np.arange(len(below)) + np.repeat(rows.ends - lengths - starts[:-1], lengths)
+
+    # Put older rows before the new ones of their stream, because the loop learns the rows of a stream in order.
+    # Then ``bounds`` says where streams begin, ``news`` where their new rows begin, and ``back`` where each new row is.
     bounds, news, back = starts, starts[:-1].copy(), None
-    played = radii = into.radii
-    if len(older.place):  # they come first in their streams
+    radii = into.radii
+    if len(older.place):
         rank = np.argsort(places, kind="stable")
         owner = rank[np.searchsorted(places[rank], older.place)]
         order = np.argsort(np.concatenate([owner, np.repeat(np.arange(len(places)), lengths)]), kind="stable")
@@ -194,37 +230,47 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
         news = (bounds[:-1] + more).astype(np.intp)
         pairs = ((older.pos, pos), (older.below, below), (older.above, above), (np.zeros(len(owner)), floors))
         pos, below, above, floors = (np.concatenate(pair)[order] for pair in pairs)
-        played = np.concatenate([older.radii, radii])[order]
+        radii = np.concatenate([older.radii, radii])[order]
 
+    # Streams that warm up get no predictions until they have enough labels, from which epsilon may be chosen.
     begins, warm = beginnings(panel, places, bounds, news, pos, rows.ends, below, lag)
     choose_epsilons(panel, levels, places, bounds, warm, below, above)
-    own, pos = np.empty((1, played.shape[1])), np.ascontiguousarray(pos, dtype=np.int64)
-    cold = np.flatnonzero(~warm).tolist()
-    for s in cold:  # too few labels yet: everything waits
-        played[news[s] : bounds[s + 1]] = math.nan
+    for s in np.flatnonzero(~warm).tolist():  # too few labels yet: all rows wait, without radii
+        radii[news[s] : bounds[s + 1]] = math.nan
         news[s] = bounds[s]
-    arrays = (places, bounds, news, begins, pos, np.ascontiguousarray(rows.ends, dtype=np.int64), floors, below, above, NO_DISCOUNTS, played, own)  # fmt: skip  # noqa: E501
-    if panel.flat and not len(cold):
-        go(levels, panel, 0, len(places), lag, arrays)
-    else:
-        for s in np.flatnonzero(warm).tolist():
-            go(levels if panel.flat else panel.objects[int(places[s])], panel, s, s + 1, lag, arrays)
-    if back is not None:
-        radii[:] = played[back]
+
+    # Predict and learn. Afterwards ``news`` is the first row of each stream whose label is not learned.
+    pos, ends = (np.ascontiguousarray(moments, dtype=np.int64) for moments in (pos, rows.ends))
+    play_warm(panel, levels, warm, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii)
     panel.seen[places] = rows.ends
     panel.warm[places] |= warm
-    fill(panel, rows, below if back is None else below[back], above if back is None else above[back], into)
+
+    # Results are about the new rows only.
+    if back is None:
+        judge(panel, rows, below, above, into)
+    else:
+        into.radii[:] = radii[back]
+        judge(panel, rows, below[back], above[back], into)
+
+    # What is left waits for the next piece, or for the next call.
     if not (news < bounds[1:]).any():
-        return Tail.empty(played.shape[1])
+        return Tail.empty(radii.shape[1])
     lengths = np.diff(bounds)
     left = np.flatnonzero(np.arange(bounds[-1]) >= np.repeat(news, lengths))
-    return Tail(np.repeat(places, lengths)[left], pos[left], below[left], above[left], played[left])
+    return Tail(np.repeat(places, lengths)[left], pos[left], below[left], above[left], radii[left])
 
 
-def go(levels: Levels, panel: Panel, first: int, last: int, lag: int, arrays: tuple[np.ndarray, ...]) -> None:
-    """Some streams of a piece."""
-    places, bounds, news, begins, pos, ends, *rest = (array.data for array in (*arrays, np.zeros(1, dtype=np.intp)))
-    play_streams(levels, panel.states.data, places, bounds, news, begins, first, last, pos, ends, lag, *rest)
+def play_warm(panel, levels, warm, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii):
+    """Play those streams of a piece that are ``warm``, by ``play_streams``, whose names the other arguments have."""
+    own, playing = np.empty((1, radii.shape[1])), np.zeros(1, dtype=np.intp)
+    streams = [array.data for array in (panel.states, places, bounds, news, begins)]
+    rows = [array.data for array in (floors, below, above, NO_DISCOUNTS, radii, own, playing)]
+    calls = [(levels, 0, len(places))]
+    if not panel.flat or not warm.all():  # one by one: each has trackers of its own, or some are left out
+        cut = np.flatnonzero(warm).tolist()
+        calls = [(levels if panel.flat else panel.objects[int(places[s])], s, s + 1) for s in cut]
+    for trackers, first, last in calls:
+        play_streams(trackers, *(*streams, first, last, pos.data, ends.data, lag, *rows))
 
 
 def beginnings(
@@ -237,15 +283,17 @@ def beginnings(
     below: np.ndarray,
     lag: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The first row with a prediction in each stream, and which streams are warm, or become so by the end."""
+    """Find the first row of each stream that gets a prediction, and which streams have left the warm-up by the end."""
     warm = panel.warm[places]
     begins = news.copy()
     if not warm.all() and len(below):
         need = panel.settings.warm_up
-        come = np.concatenate([[0], np.cumsum(~np.isnan(below))])
-        last = np.searchsorted(come, come[bounds[:-1]] + need) - 1  # the last label needed; if there are so many
-        moment = pos[np.minimum(last, len(pos) - 1)] + lag  # it is known from then on
-        found = (come[bounds[1:]] - come[bounds[:-1]] >= need) & (moment <= ends)
+        # The last label that a stream needs, if it has so many, and the moment from which that label is known.
+        labels = np.concatenate([[0], np.cumsum(~np.isnan(below))])
+        last = np.searchsorted(labels, labels[bounds[:-1]] + need) - 1
+        moment = pos[np.minimum(last, len(pos) - 1)] + lag
+        found = (labels[bounds[1:]] - labels[bounds[:-1]] >= need) & (moment <= ends)
+        # Rows before that moment get no prediction, and neither do any rows of a stream that stays cold.
         early = np.concatenate([[0], np.cumsum(pos < np.repeat(moment, np.diff(bounds)))])
         begin = np.maximum(news, bounds[:-1] + early[bounds[1:]] - early[bounds[:-1]])
         begins = np.where(warm, news, np.where(found, begin, bounds[1:])).astype(np.intp)
@@ -262,80 +310,65 @@ def choose_epsilons(
     below: np.ndarray,
     above: np.ndarray,
 ) -> None:
-    """Where streams have just become warm: epsilon from their first labels."""
+    """With ``epsilon="auto"``, choose epsilon from the first labels of each stream that has just become warm."""
     settings = panel.settings
     new = np.flatnonzero(warm & ~panel.warm[places])
     if not settings.auto or not len(new):
         return
+    # The first ``warm_up`` labels of each new stream, a row of numbers for each.
     known = np.flatnonzero(~np.isnan(below))
     first = np.searchsorted(known, bounds[new])
     rows = known[first[:, None] + np.arange(settings.warm_up)]
-    epsilons = [
+    by_column = [
         guessed_epsilon((below if c < levels.count else above)[rows], tracker.alpha).tolist()
         for c, tracker in enumerate(levels.trackers)
     ]
-    for place, *chosen in zip(places[new].tolist(), *epsilons, strict=True):
+    for place, *epsilons in zip(places[new].tolist(), *by_column, strict=True):
         levels.read(panel.states, place)
-        for tracker, epsilon in zip(levels.trackers, chosen, strict=True):
+        for tracker, epsilon in zip(levels.trackers, epsilons, strict=True):
             tracker.begin_with(epsilon)  # type: ignore[attr-defined]
         levels.write(panel.states, place)
 
 
-def fill(panel: Panel, rows: Rows, below: np.ndarray, above: np.ndarray, into: Played) -> None:
-    """The intervals of a piece, and its labels in the counts of ``summary``."""
+def judge(panel: Panel, rows: Rows, below: np.ndarray, above: np.ndarray, into: Played) -> None:
+    """Fill in the intervals of a piece and what they covered, and add both to the counts of ``Panel.summary``."""
     settings, radii = panel.settings, into.radii
-    judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])
-    some = np.flatnonzero(np.diff(rows.starts) > 0)
-    cuts = rows.starts[:-1][some]
+    judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])  # rows with a label and an interval
+    some = np.flatnonzero(np.diff(rows.starts) > 0)  # ``reduceat`` is wrong about streams without rows
     if not len(some):
         return
-    panel.labels[rows.places[some]] += np.add.reduceat(judged, cuts, dtype=np.int64)
+    cuts, places = rows.starts[:-1][some], rows.places[some]
+    panel.labels[places] += np.add.reduceat(judged, cuts, dtype=np.int64)
     for i in range(len(settings.alphas)):
-        lower, upper, wide = settings.intervals(rows.outputs, radii, i)
-        into.lower[:, i], into.upper[:, i] = lower, upper
+        into.lower[:, i], into.upper[:, i], wide = settings.intervals(rows.outputs, radii, i)
         covered = settings.covered(below, above, radii.T, i)
         into.covered[:, i] = np.where(judged, covered, -1)
-        missed = judged & ~covered
-        panel.misses[rows.places[some], i] += np.add.reduceat(missed, cuts, dtype=np.int64)
+        panel.misses[places, i] += np.add.reduceat(judged & ~covered, cuts, dtype=np.int64)
         finite = np.isfinite(wide)
         if not finite.all():
-            panel.unbounded[rows.places[some], i] += np.add.reduceat(judged & ~finite, cuts, dtype=np.int64)
+            panel.unbounded[places, i] += np.add.reduceat(judged & ~finite, cuts, dtype=np.int64)
         wide = np.where(judged & finite, wide, 0.0)
         add_in_order(panel.widths.data, i, rows.places.data, rows.starts.data, wide.data)
 
 
 def warm_streams(panel: Panel, places: np.ndarray) -> None:
-    """Streams that have their first labels now, row by row: choose epsilon, and learn them."""
+    """Let the streams at these places leave the warm-up if they have enough labels: choose epsilon, and learn them.
+
+    This serves ``Panel.update``, where labels come one at a time and wait in ``panel.tail``.
+    """
     tail = panel.tail
     labels = np.bincount(tail.place[~np.isnan(tail.below)], minlength=len(panel.seen))
     mine = np.isin(tail.place, places[labels[places] >= panel.settings.warm_up])
     if not mine.any():
         return
     order = np.flatnonzero(mine)
-    rows = tail.chosen(order[np.argsort(tail.place[order], kind="stable")])
+    rows = tail.take(order[np.argsort(tail.place[order], kind="stable")])
     ready, bounds = stretches(rows.place)
-    levels = panel.settings.levels
-    choose_epsilons(panel, levels, ready, bounds, np.full(len(ready), True), rows.below, rows.above)
-    news, ends = bounds[1:].copy(), np.full(len(ready), NEVER, dtype=np.int64)
-    floors, own = np.zeros(len(order)), np.empty((1, rows.radii.shape[1]))
-    arrays = (
-        ready,
-        bounds,
-        news,
-        news.copy(),
-        rows.pos,
-        ends,
-        floors,
-        rows.below,
-        rows.above,
-        NO_DISCOUNTS,
-        rows.radii,
-        own,
-    )
-    if panel.flat:
-        go(levels, panel, 0, len(ready), 1, arrays)
-    else:
-        for s, place in enumerate(ready.tolist()):
-            go(panel.objects[place], panel, s, s + 1, 1, arrays)
+    warm, levels = np.full(len(ready), True), panel.settings.levels
+    choose_epsilons(panel, levels, ready, bounds, warm, rows.below, rows.above)
+    # All rows are old: there is nothing to predict, and every label is known.
+    news, ends, floors = bounds[1:].copy(), np.full(len(ready), NEVER, dtype=np.int64), np.zeros(len(order))
+    arrays = (ready, bounds, news, news.copy(), rows.pos, ends, floors, rows.below, rows.above, rows.radii)
+    play_warm(panel, levels, warm, 1, *arrays)
     panel.warm[ready] = True
-    panel.tail = tail.chosen(np.flatnonzero(~mine))
+    panel.tail = tail.take(np.flatnonzero(~mine))

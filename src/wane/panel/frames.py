@@ -1,4 +1,4 @@
-"""Data frames in, data frames of the same kind out: pandas, Polars, PyArrow, or a dict of arrays."""
+"""``wane.run``: intervals for a data frame of many streams, from pandas, Polars, PyArrow or a dict of arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ ROW = "wane: row"  # a column of our own while rows are sorted
 
 @dataclass(frozen=True)
 class Result:
-    """``frame``: the one given, with new columns; ``summary``: a row a stream; ``panel``: the state, to go on."""
+    """What ``run`` returns.
+
+    ``frame`` is the given frame with new columns, ``summary`` has a row for each stream, and ``panel`` holds the state,
+    from which the next call can go on.
+    """
 
     frame: Any
     summary: Any
@@ -48,26 +52,28 @@ def run(
     panel: Panel | Groups | None = None,
     **settings: Any,
 ) -> Result:
-    """Intervals for every row of a frame of many streams, each from the rows of its stream before it.
+    """Make an interval for every row of a data frame; each is learned from the earlier rows of its stream.
 
-    New columns: ``lower``, ``upper``, ``radius``, ``covered`` (missing where there is no label or no interval); with
-    several levels ``lower_0.1`` and so on. Rows stay where they are. A stream's result does not depend on the others.
+    Use it for tables of forecasts with the true values beside them. The result has the new columns ``lower``,
+    ``upper``, ``radius`` and ``covered`` (missing where there is no label or no interval); with several levels they are
+    called ``lower_0.1`` and so on. Rows stay in their order. The results of a stream do not depend on other streams.
 
     Args:
-        frame: of pandas, Polars or PyArrow (with the extra ``frames``), or a dict of arrays.
-        y: the column of labels; missing ones never come.
+        frame: a frame of pandas, Polars or PyArrow (with the extra ``frames``), or a dict of arrays.
+        y: the column with the true values. A value may be missing if it is not known.
         y_hat: the column of forecasts; two columns for the scores "normalised" (forecast, scale) and "cqr" (quantiles).
         id: the column that names the stream of a row; without it there is one stream.
         time: the column by which the rows of a stream are ordered; without it they are in the order of the frame.
-        by: a column of groups within streams, each with trackers of its own.
+        by: a column of groups within streams. Each group gets its own trackers, as in ``Groups``.
         method: the name of a method.
-        alpha: the share of labels that may be missed, or several.
+        alpha: the share of labels that may be missed, or several shares.
         score: as for ``Panel``.
         delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
-        warm_up: the number of labels with which a stream begins, without intervals; ``epsilon="auto"`` needs them.
-        duplicates: rows of a stream with the same time are an "error", or "keep": in the order of the frame.
-        prefix: of the names of the new columns.
-        panel: the ``panel`` of an earlier result, to go on from it; then method, alpha and so on are its own.
+        warm_up: how many labels a stream learns before its first interval; ``epsilon="auto"`` needs some.
+        duplicates: what to do about rows of a stream with the same time: raise an "error", or "keep" them in the order
+            of the frame.
+        prefix: put before the names of the new columns.
+        panel: the ``panel`` of an earlier result, to go on from it. It keeps its own method, alpha and so on.
         settings: ``lower_limit``, ``upper_limit``, ``on_unbounded``, ``threads``, and the method's hyperparameters.
 
     >>> table = {"shop": np.repeat([1, 2], 100), "y": np.tile([1.0, -1.0], 100), "forecast": np.zeros(200)}
@@ -75,28 +81,31 @@ def run(
     >>> result.frame["upper"][[0, 50, 199]].round(2), result.summary["coverage"].round(2)
     (array([0.  , 1.05, 1.  ]), array([0.74, 0.74]))
     """
+    # Check the names of columns before anything is read.
     if duplicates not in ("error", "keep"):
         raise InputError(f"must be 'error' or 'keep', got {described(duplicates)}", about="duplicates")
     forecasts = list(y_hat) if isinstance(y_hat, (tuple, list)) else [y_hat]
-    for name in [y, *forecasts, *[c for c in (id, time, by) if c is not None]]:
+    keys = [c for c in (id, time, by) if c is not None]
+    for name in [y, *forecasts, *keys]:
         if not isinstance(name, str):
             raise InputTypeError(f"columns are named by text, got {described(name)}", argument="y", cure="rename them")
     if id is not None and id == time:
         raise InputError(f"id and time must be columns of their own, got {id!r} twice", argument="id")
-    if "coverage" in settings:
-        alpha = None  # it is 1 - coverage
     table = Arrays(frame) if isinstance(frame, Mapping) else Frame(frame)
-    table.need([y, *forecasts, *[c for c in (id, time, by) if c is not None]])
+    table.need([y, *forecasts, *keys])
+
+    # Make a panel, or go on with the one given.
     if panel is None:
-        made: Panel | Groups = (Panel if by is None else Groups)(method, alpha, score, warm_up=warm_up, **settings)
+        alpha = None if "coverage" in settings else alpha  # then alpha is 1 - coverage
+        panel = (Panel if by is None else Groups)(method, alpha, score, warm_up=warm_up, **settings)
     elif settings or isinstance(panel, Groups) != (by is not None):
         raise InputTypeError(
             "a panel given has its settings; give no others, and by= only with one that was made with it",
             argument="panel",
         )
-    else:
-        made = panel
-    shared = made.settings if isinstance(made, Panel) else made.parent.settings
+    shared = panel.settings if isinstance(panel, Panel) else panel.parent.settings
+
+    # New columns must not replace columns of the user.
     if taken := sorted({prefix + name for name in new_columns(shared)} & set(table.columns)):
         raise InputError(
             f"the frame has the columns {', '.join(taken)} already", argument="prefix", cure="choose another prefix"
@@ -107,7 +116,8 @@ def run(
             f"the summary has a column {taken[0]} of its own", argument="id", cure="rename that of the frame"
         )
 
-    for name in [c for c in (id, time, by) if c is not None]:
+    # Read the columns, and find the order that brings the rows of each stream together, in time.
+    for name in keys:
         refuse_missing(table, name)
     order, starts, ids = table.streams(id, time, duplicates)
     outputs = [table.numbers(c) for c in forecasts]
@@ -118,31 +128,36 @@ def run(
                 f"the column {name!r} must hold a finite forecast in every row, got {values[t]} in row {t}"
             )
     labels = table.numbers(y)
-    form: Any = outputs[0] if len(outputs) == 1 else tuple(outputs)
-    if isinstance(made, Panel):
-        with made._lock, made._index_kept():
-            played = made._run_sorted(made.index.places(ids, add=True), starts, form, labels, delay, order)
+    model: Any = outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    # Play the rows; the results come back in the order of the frame.
+    if isinstance(panel, Panel):
+        with panel._lock, panel._index_restored_on_error():
+            places = panel.index.places(ids, add=True)
+            played = panel._run_sorted(places, starts, model, labels, delay, order)
     else:
-        rows = np.arange(len(labels)) if order is None else order
-        keys = as_list(ids)
-        with made._lock, made._kept():
-            at = made.parent.index.places(ids, add=True)
-            played = made._replay(at, starts, keys, form, labels, list(map(checked_key, table.values(by))), delay, rows)
-    summary = made.summary()
+        order = np.arange(len(labels)) if order is None else order
+        groups = list(map(checked_key, table.values(by)))
+        with panel._lock, panel._restored_on_error():
+            places = panel.parent.index.places(ids, add=True)
+            played = panel._replay(places, starts, as_list(ids), model, labels, groups, delay, order)
+
+    # Give back frames of the kind that was given.
+    summary = panel.summary()
     if id is None:
         summary.pop("id")
-    return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), made)
+    return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), panel)
 
 
 def new_columns(settings: Any) -> list[str]:
-    """The names of the new columns, level by level; two-sided radii are two columns."""
+    """Return the names of the new columns, level by level. A score with two sides has two columns of radii."""
     radii = ("radius",) if settings.score.sides == 1 else ("radius{}_below", "radius{}_above")
     parts = ("lower", "upper", *radii, "covered")
     return [part.format(end) if "{}" in part else part + end for end in settings.suffixes for part in parts]
 
 
 def columns(played: Played, settings: Any, prefix: str) -> dict[str, np.ndarray]:
-    """The new columns by name; ``covered`` is 1, 0 or -1 here."""
+    """Return the new columns by name. Here ``covered`` is 1, 0 or -1; ``extended`` makes that missing values."""
     made: list[np.ndarray] = []
     for i, c in enumerate(settings.columns):
         radii = [played.radii[:, c + s * len(settings.alphas)] for s in range(settings.score.sides)]
@@ -151,10 +166,10 @@ def columns(played: Played, settings: Any, prefix: str) -> dict[str, np.ndarray]
 
 
 class Arrays:
-    """A dict of arrays."""
+    """A table that was given as a dict of arrays. It has the methods of ``Frame``."""
 
     def __init__(self, frame: Mapping[str, Any]) -> None:
-        """Arrays of one length."""
+        """Check that the arrays have the same length."""
         self.arrays = {k: v if isinstance(v, np.ndarray) else np.asarray(v) for k, v in frame.items()}
         lengths = {k: len(v) for k, v in self.arrays.items()}
         if len(set(lengths.values())) > 1:
@@ -162,34 +177,37 @@ class Arrays:
         self.columns = list(frame)
 
     def need(self, names: list[str]) -> None:
-        """An error about the first column that is not there."""
+        """Raise an error about the first of these columns that does not exist."""
         missing_column(names, self.columns)
 
     def missing(self, name: str) -> int | None:
-        """The first row without a value, if there is one."""
+        """Return the first row in which a column has no value, or None."""
         values = self.arrays[name]
         gone = np.array([v is None or v != v for v in values]) if values.dtype.kind == "O" else values != values
         return int(np.argmax(gone)) if gone.any() else None
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column of numbers, missing ones NaN."""
+        """Return a column as floats; missing values become NaN."""
         values = self.arrays[name]
         if values.dtype.kind == "O":
             values = np.array([math.nan if v is None else v for v in values])
         return as_floats(name, values)
 
     def values(self, name: Any) -> list[Any]:
-        """A column as a list."""
+        """Return a column as a list."""
         return as_list(self.arrays[name])
 
     def array(self, name: str) -> np.ndarray:
-        """A column without missing values."""
+        """Return a column as an array; a missing value is an error."""
         values = self.arrays[name]
         refuse_missing(self, name)
         return values
 
     def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
-        """The order that brings rows into streams and each stream into time (None: they are so), starts, and ids."""
+        """Find the order that brings the rows of each stream together, in time.
+
+        Returns that order (None if the rows are in it already), where each stream begins in it, and the ids.
+        """
         rows = len(next(iter(self.arrays.values())))
         codes = np.zeros(rows, dtype=np.intp)
         ids: Any = np.array([0])
@@ -204,20 +222,20 @@ class Arrays:
         return None if (np.diff(order) == 1).all() else order, starts, ids[present]
 
     def extended(self, new: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The dict, with new columns; covered is 1, 0, or NaN."""
+        """Return the dict with new columns, in which ``covered`` is 1, 0, or NaN."""
         made = {k: np.where(v < 0, math.nan, v) if v.dtype == np.int8 else v for k, v in new.items()}
         return {**self.arrays, **made}
 
     def like(self, data: dict[str, Any], id: str | None, by: str | None) -> dict[str, Any]:
-        """A summary of the same kind."""
+        """Return a summary as a table of the same kind, with the names that ids and groups have in the frame."""
         return {renamed(k, id, by): np.asarray(v) for k, v in data.items()}
 
 
 class Frame:
-    """A data frame of any kind that narwhals knows."""
+    """A table that was given as a data frame, of any kind that narwhals knows."""
 
     def __init__(self, frame: Any) -> None:
-        """Wrap it."""
+        """Wrap the frame."""
         try:
             import narwhals as nw
         except ImportError:
@@ -235,11 +253,11 @@ class Frame:
         self.columns = list(self.frame.columns)
 
     def need(self, names: list[str]) -> None:
-        """An error about the first column that is not there."""
+        """Raise an error about the first of these columns that does not exist."""
         missing_column(names, self.columns)
 
     def missing(self, name: str) -> int | None:
-        """The first row without a value, if there is one."""
+        """Return the first row in which a column has no value, or None."""
         series = self.frame[name]
         gone = boolean(series.is_null())
         if series.dtype.is_float():
@@ -247,7 +265,7 @@ class Frame:
         return int(np.argmax(gone)) if gone.any() else None
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column of numbers, missing ones NaN."""
+        """Return a column as floats; missing values become NaN."""
         series = self.frame[name]
         if not (series.dtype.is_numeric() or series.dtype == self.nw.Boolean or series.null_count() == len(series)):
             raise InputTypeError(
@@ -256,22 +274,27 @@ class Frame:
         return as_floats(name, series.cast(self.nw.Float64).to_numpy())
 
     def values(self, name: Any) -> list[Any]:
-        """A column as a list."""
+        """Return a column as a list."""
         return self.frame[name].to_list()
 
     def array(self, name: str) -> np.ndarray:
-        """A column without missing values."""
+        """Return a column as an array; a missing value is an error."""
         refuse_missing(self, name)
         return self.frame[name].to_numpy()
 
     def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
-        """The order that brings rows into streams and each stream into time (None: they are so), starts, and ids."""
+        """Find the order that brings the rows of each stream together, in time.
+
+        Returns that order (None if the rows are in it already), where each stream begins in it, and the ids.
+        """
+        # Sort only if a stream is not in time, or comes in several stretches, because sorting a long frame is slow.
         frame, rows = self.frame, len(self.frame)
         changed, sorted_in_time = self.changes(frame, id, time)
         order = None
         if not (sorted_in_time and (id is None or self.begins(frame, changed, id).n_unique() == int(changed.sum()))):
             keys = [c for c in (id, time) if c is not None]
             frame = frame.select(*keys)
+            # One sort of whole numbers is the fastest; the frame's own sort takes keys of any kind.
             if all(frame[c].dtype.is_integer() or frame[c].dtype.is_temporal() for c in keys):
                 order = one_sort([frame[c].to_numpy() for c in keys])
             if order is None:
@@ -280,9 +303,11 @@ class Frame:
             else:
                 frame = frame[order]
             changed, _ = self.changes(frame, id, time)
+        # Rows of a stream with the same time are neighbours now.
         if time is not None and rows:
             earlier, later = neighbours(frame[time])
             refuse_duplicates(boolean(later == earlier) & ~changed[1:], order, duplicates, time)
+        # Ids that are whole numbers stay an array, which the index looks up at once.
         begins = np.flatnonzero(changed)
         starts = np.concatenate([begins, [rows]]).astype(np.intp) if rows else np.zeros(1, dtype=np.intp)
         if id is None:
@@ -292,12 +317,11 @@ class Frame:
         return order, starts, ids
 
     def begins(self, frame: Any, changed: np.ndarray, id: str) -> Any:
-        """The ids in the rows with which streams begin."""
-        kept = self.nw.new_series("changed", changed, self.nw.Boolean, backend=frame.implementation)
-        return frame[id].filter(kept)
+        """Return the ids in the rows with which streams begin."""
+        return frame[id].filter(self.nw.new_series("changed", changed, self.nw.Boolean, backend=frame.implementation))
 
     def changes(self, frame: Any, id: str | None, time: str | None) -> tuple[np.ndarray, bool]:
-        """Where a stream begins, if rows of a stream are together; and whether each is in time."""
+        """Find the rows whose id differs from that of the row before, and whether all rows between them are in time."""
         changed = np.zeros(len(frame), dtype=bool)
         if id is not None:
             earlier, later = neighbours(frame[id])
@@ -309,11 +333,11 @@ class Frame:
         return changed, not (boolean(later < earlier) & ~changed[1:]).any()
 
     def extended(self, new: dict[str, np.ndarray]) -> Any:
-        """The frame, with new columns, of the kind that was given."""
+        """Return the frame with new columns, of the kind that was given."""
         return self.frame.with_columns(*[self.series(k, v) for k, v in new.items()]).to_native()
 
     def series(self, name: str, values: np.ndarray) -> Any:
-        """A column: covered is boolean, with missing values."""
+        """Make a column of the frame's kind; ``covered`` becomes boolean with missing values."""
         nw, backend = self.nw, self.frame.implementation
         if values.dtype != np.int8:
             return nw.new_series(name, values, backend=backend)
@@ -327,13 +351,13 @@ class Frame:
         return made.select(nw.when(column >= 0).then(column == 1).alias(name))[name]
 
     def like(self, data: dict[str, Any], id: str | None, by: str | None) -> Any:
-        """A summary of the same kind."""
+        """Return a summary as a table of the same kind, with the names that ids and groups have in the frame."""
         made = {renamed(k, id, by): v for k, v in data.items()}
         return self.nw.from_dict(made, backend=self.frame.implementation).to_native()
 
 
 def as_floats(name: str, values: np.ndarray) -> np.ndarray:
-    """Numbers as float64."""
+    """Return a column of numbers as float64; anything else is an error."""
     if values.dtype.kind not in "fiub":
         raise InputTypeError(
             f"the column {name!r} must hold numbers, got {values.dtype}", argument=name, cure="convert it first"
@@ -342,7 +366,7 @@ def as_floats(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def missing_column(names: list[str], there: list[str]) -> None:
-    """An error about the first column that is not there."""
+    """Raise an error about the first of the names that is not there."""
     for name in names:
         if name not in there:
             raise NotFoundError(
@@ -351,7 +375,7 @@ def missing_column(names: list[str], there: list[str]) -> None:
 
 
 def refuse_missing(table: Arrays | Frame, name: str) -> None:
-    """An error about the first missing value in a column of ids, times or groups."""
+    """Raise an error about the first missing value in a column of ids, times or groups."""
     if (row := table.missing(name)) is not None:
         raise InputError(
             f"the column {name!r} has no value in row {row}",
@@ -362,5 +386,5 @@ def refuse_missing(table: Arrays | Frame, name: str) -> None:
 
 
 def renamed(name: str, id: str | None, by: str | None) -> str:
-    """The columns of a summary that have a name in the frame."""
+    """Return the name of a column of the summary: that of the frame for ids and groups."""
     return {"id": id, "group": by}.get(name) or name

@@ -1,4 +1,4 @@
-"""Groups within streams: trackers for each group, which begin where the stream's own are."""
+"""``Groups``: a panel with separate trackers for each group of rows within a stream."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ from wane.state.files import known
 
 @known
 class Groups:
-    """A panel in which each group of a stream has trackers of its own, so that each group keeps its coverage.
+    """A panel in which each group of a stream has its own trackers, so that coverage holds within each group.
 
-    The first prediction of a group in a stream makes its trackers: copies of the stream's own, the *parent*, which
-    learn from every row of the stream. (A group that begins while its stream is still warming up warms up by itself.)
-    Arguments as for ``Panel``.
+    Use it where errors differ between known groups of rows, such as weekdays and weekends. Each stream also has
+    trackers that learn from all of its rows, its *parent*. When a group makes its first prediction, its trackers begin
+    as copies of the parent. (A group that begins while its stream is still warming up warms up by itself.)
+
+    The arguments are those of ``Panel``.
 
     >>> groups = Groups("magl", alpha=0.1)
     >>> for t in range(200):
@@ -38,45 +40,45 @@ class Groups:
     """
 
     def __init__(self, method: str, alpha: Any = 0.1, score: Any = "absolute", **settings: Any) -> None:
-        """No stream, no group."""
+        """Begin without streams and without groups."""
         self.children = Panel(method, alpha, score, **settings)
         self.parent = Panel(method, alpha, score, **{**settings, "on_unbounded": "allow"})  # nobody sees its intervals
         self._last: dict[Any, Any] = {}  # the group of the last prediction of each stream
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
-        """How many groups, over all streams."""
+        """Return the number of groups in all streams."""
         return len(self.children)
 
     def predict(self, ids: Any, outputs: Any, groups: Any) -> Intervals:
-        """One interval for each of these streams, from the trackers of the group that it is in now."""
+        """Make one interval for each of these streams, from the trackers of the group that its row is in."""
         with self._lock:
             keys = pairs(ids, groups)
             parent, children = self.parent, self.children
-            with parent._index_kept(), children._index_kept():
+            with parent._index_restored_on_error(), children._index_restored_on_error():
                 places = parent.index.places(ids, add=True)
                 parent._refuse_repeated(places)
                 parent._make_room()
                 for key, place in zip(keys, places.tolist(), strict=True):
                     self._adopt(key, place)
-                made = children.predict(keys, outputs)  # all that can fail
+                made = children.predict(keys, outputs)  # the last step that can fail
             parent.predict(ids, outputs)
             children.seen[children.index.places(keys)] = parent.seen[places]
             self._last.update(keys)
             return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
 
     def update(self, ids: Any, y: Any) -> None:
-        """Learn the labels of the last predictions of these streams: their groups do, and the streams themselves."""
+        """Learn the labels of the last predictions of these streams, in their groups and in the streams themselves."""
         with self._lock:
             parents = ticks.checked(self.parent, ids, y)
             groups = ticks.checked(self.children, [(id, self._last[id]) for id, _ in pairs(ids, ids)], y)
-            with ticks.undone(self.parent, parents), ticks.undone(self.children, groups):
+            with ticks.undone_on_error(self.parent, parents), ticks.undone_on_error(self.children, groups):
                 ticks.learn(self.parent, parents)
                 ticks.learn(self.children, groups)
 
     def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0) -> Intervals:
-        """Whole histories, as ``Panel.run``, with the group of each row."""
-        with self._lock, self._kept():
+        """Play whole histories, as ``Panel.run`` does; ``groups`` has the group of each row."""
+        with self._lock, self._restored_on_error():
             keys = pairs(ids, groups)
             places = self.parent.index.places(ids, add=True)
             order = np.argsort(places, kind="stable")
@@ -86,8 +88,8 @@ class Groups:
             return self.children._intervals(ids, played.radii, played.lower, played.upper)
 
     @contextmanager
-    def _kept(self) -> Iterator[None]:
-        """After an error everything is as before."""
+    def _restored_on_error(self) -> Iterator[None]:
+        """Put both panels back as they were if the block raises an error."""
         before = copy.copy(self.parent), copy.copy(self.children)
         try:
             yield
@@ -106,20 +108,25 @@ class Groups:
         delay: Any,
         order: np.ndarray,
     ) -> Played:
-        """Rows that ``order`` brings into streams; played in the order given. First the parents, then the groups."""
+        """Play rows, and return the results in the order in which they were given.
+
+        ``order`` brings the rows of each stream together. Then stream s is called ``names[s]``, is at ``places[s]`` in
+        the parent and has the rows ``starts[s]`` to ``starts[s + 1]``. ``outputs``, ``y`` and ``groups`` are unsorted.
+        """
+        # Check the rows, sort them by stream, and count the moments of each: groups share those of their stream.
         parent, children, settings = self.parent, self.children, self.parent.settings
         columns = settings.columns_of(outputs)
         if len(columns) != len(order):
             raise InputError(f"must be one for each of the {len(columns)} rows, got {len(order)}", about="ids")
         columns = columns[order]
-        labels, known_ones = (array[order] for array in settings.labels(y, len(columns)))
+        labels, given = (array[order] for array in settings.labels(y, len(columns)))
         parent._make_room()
         began, lengths = parent.seen[places].copy(), np.diff(starts)
         ends = began + lengths
         pos = np.arange(len(labels)) + np.repeat(began - starts[:-1], lengths)
-        rows = Rows(places, starts, settings.outputs_of(columns), labels, known_ones, None, ends)
+        rows = Rows(places, starts, settings.outputs_of(columns), labels, given, None, ends)
 
-        # The parents first: up to the row with which a group begins, then its trackers are copied, and so on.
+        # Find the rows with which new groups begin.
         owner = np.repeat(np.arange(len(places)), lengths)
         keys = [(names[s], groups[i]) for s, i in zip(owner.tolist(), order.tolist(), strict=True)]
         first: dict[Any, int] = {}
@@ -127,50 +134,51 @@ class Groups:
             first.setdefault(key, t)
         new = np.array(sorted(t for key, t in first.items() if key not in children.index.others), dtype=np.intp)
         cuts = np.searchsorted(new, starts)
+
+        # Play the parents up to each of these rows, and copy their trackers there for the new group.
         for s in range(len(places)):
-            at, end = int(starts[s]), int(starts[s + 1])
+            begin, end = int(starts[s]), int(starts[s + 1])
             for t in [*new[cuts[s] : cuts[s + 1]].tolist(), end]:
-                if t > at:
-                    batch.run(parent, rows.part(s, s + 1, at, t), delay)
-                    at = t
+                if t > begin:
+                    batch.run(parent, rows.part(s, s + 1, begin, t), delay)
+                    begin = t
                 if t < end:
                     self._adopt(keys[t], int(places[s]))
 
-        mine = children.index.places(keys, add=True)
-        again = np.argsort(mine, kind="stable")
-        streams, bounds = stretches(mine[again])
-        form = settings.outputs_of(columns[again])
-        last = ends[owner[again]][bounds[:-1]] if len(again) else ends[:0]
+        # Play the groups: sort the rows once more, and play each group as a stream of the second panel.
+        child_places = children.index.places(keys, add=True)
+        by_group = np.argsort(child_places, kind="stable")
+        streams, bounds = stretches(child_places[by_group])
+        child_ends = ends[owner[by_group]][bounds[:-1]] if len(by_group) else ends[:0]
         children._make_room()
-        rows = Rows(streams, bounds, form, labels[again], known_ones[again], pos[again], last)
-        played = batch.run(children, rows, delay, order[again])
-        back = np.empty(len(again), dtype=np.intp)
-        back[order[again]] = np.arange(len(again))
-        return played.at(back)
+        child_outputs = settings.outputs_of(columns[by_group])
+        rows = Rows(streams, bounds, child_outputs, labels[by_group], given[by_group], pos[by_group], child_ends)
+        user_rows = order[by_group]
+        played = batch.run(children, rows, delay, user_rows)
+        back = np.empty(len(by_group), dtype=np.intp)
+        back[user_rows] = np.arange(len(by_group))
+        return played.take(back)
 
     def _adopt(self, key: Any, place: int) -> None:
-        """Trackers for a new group: those of its stream, as they are."""
+        """If the group is new, make its trackers as copies of those of its stream, the parent at ``place``."""
         children, parent = self.children, self.parent
         if key in children.index.others:
             return
-        at = int(children.index.places([key], add=True)[0])
+        child = int(children.index.places([key], add=True)[0])
         children._make_room()
-        children.states[at], children.warm[at], children.seen[at] = (
-            parent.states[place],
-            parent.warm[place],
-            parent.seen[place],
-        )
+        for name in ("states", "warm", "seen"):
+            getattr(children, name)[child] = getattr(parent, name)[place]
         if not parent.flat:
-            children.objects[at] = copy.copy(parent.objects[place])
+            children.objects[child] = copy.copy(parent.objects[place])
 
     def summary(self) -> dict[str, Any]:
-        """For each group of each stream, as ``Panel.summary``, with the columns id and group."""
+        """Return the columns of ``Panel.summary`` with a row for each group of each stream, and a column ``group``."""
         made = self.children.summary()
         keys, _ = made.pop("id"), made.pop("rows")  # rows are counted by stream
         return {"id": [k[0] for k in keys], "group": [k[1] for k in keys], **made}
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain JSON-able data; ``wane.save`` writes it to a file."""
+        """Return the state as plain JSON-able data; ``wane.save`` writes it to a file."""
         with self._lock:
             return {
                 **plain_data.header(type(self)),
@@ -181,7 +189,7 @@ class Groups:
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Any]) -> Groups:
-        """The object whose state this is."""
+        """Make the object whose state this is."""
         plain_data.refuse_other(cls, state)
         made = cls.__new__(cls)
         try:
@@ -193,7 +201,7 @@ class Groups:
         return made
 
     def __copy__(self) -> Groups:
-        """A copy shares nothing that changes."""
+        """Return a copy that shares nothing that changes."""
         with self._lock:
             made = type(self).__new__(type(self))
             made.parent, made.children = copy.copy(self.parent), copy.copy(self.children)
@@ -201,21 +209,21 @@ class Groups:
             return made
 
     def __deepcopy__(self, memo: Any) -> Groups:
-        """The same."""
+        """Return a copy, as ``copy.copy`` does."""
         return copy.copy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled as it is saved."""
+        """Return the state; a pickle holds what a file would."""
         return self.state_dict()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """As it was."""
+        """Continue from the state of a pickle."""
         vars(self).update(vars(type(self).from_state_dict(state)))
 
 
 def pairs(ids: Any, groups: Any) -> list[tuple[Any, Any]]:
-    """Ids with their groups, numpy's scalars as Python's own."""
-    plain = [as_list(values) for values in (ids, groups)]
-    if len(plain[0]) != len(plain[1]):
-        raise InputError(f"must be one for each of the {len(plain[0])} ids, got {len(plain[1])}", about="groups")
-    return [(id, checked_key(group)) for id, group in zip(*plain, strict=True)]
+    """Pair each id with its group, as the keys of the panel of groups."""
+    ids, groups = as_list(ids), as_list(groups)
+    if len(ids) != len(groups):
+        raise InputError(f"must be one for each of the {len(ids)} ids, got {len(groups)}", about="groups")
+    return [(id, checked_key(group)) for id, group in zip(ids, groups, strict=True)]

@@ -1,4 +1,4 @@
-"""Where each stream is kept, by its id."""
+"""The index of a panel: in which row of its arrays each stream is kept."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from wane.checks import described
 from wane.errors import IdError, InputError, InputTypeError
 from wane.state.encoding import checked_key, decode_key, encode_key, own_kind
 
-LARGEST = 2**63 - 1
+LARGEST = 2**63 - 1  # the largest whole number that may be an id
 
 
 class Index:
-    """Places 0, 1, 2, ... by id, in the order in which the ids came.
+    """Give each id a place 0, 1, 2, ... in the order in which the ids came.
 
-    Ids that are whole numbers are kept in sorted arrays (16 bytes each; none at all while they are 0, 1, 2, ...),
-    others in a dict. The two kinds do not mix.
+    Ids that are whole numbers are kept in sorted arrays, which takes 16 bytes for each, or nothing at all while the ids
+    are 0, 1, 2, ... themselves. Other ids are kept in a dict. An index holds one of the two kinds.
 
     >>> index = Index()
     >>> index.places(np.array([7, 3, 7]), add=True), len(index), index.ids()
@@ -25,19 +25,19 @@ class Index:
     """
 
     def __init__(self) -> None:
-        """No stream."""
+        """Begin without streams."""
         self.count = 0
-        self.plain = True  # the ids are the places
+        self.identity = True  # every id is its own place
         self.sorted: np.ndarray = np.zeros(0, dtype=np.int64)
         self.order: np.ndarray = np.zeros(0, dtype=np.intp)
         self.others: dict[Any, int] = {}
 
     def __len__(self) -> int:
-        """How many streams."""
+        """Return the number of streams."""
         return self.count
 
     def places(self, ids: Any, add: bool = False) -> np.ndarray:
-        """The place of each id; unknown ones are added, or an error."""
+        """Return the place of each id. Ids that are new are added if ``add`` is set, and are an error otherwise."""
         if hasattr(ids, "__array__"):
             array = np.asarray(ids)
             if array.dtype.kind in "iu" and array.ndim == 1:
@@ -51,37 +51,38 @@ class Index:
         return self._other(ids, add)
 
     def ids(self) -> list[Any]:
-        """The ids in the order of their places."""
-        if self.others:
-            return list(self.others)
-        return self.whole_ids().tolist()
+        """Return the ids in the order of their places."""
+        return list(self.others) if self.others else self.whole_ids().tolist()
 
     def whole_ids(self) -> np.ndarray:
-        """The ids that are whole numbers, in the order of their places."""
-        if self.plain:
+        """Return the ids as an array, in the order of their places, if they are whole numbers."""
+        if self.identity:
             return np.arange(self.count)
         ids = np.empty(self.count, dtype=np.int64)
         ids[self.order] = self.sorted
         return ids
 
     def _whole(self, ids: np.ndarray, add: bool) -> np.ndarray:
+        """Find, and perhaps add, ids that are whole numbers."""
         if self.others:
             raise InputTypeError(
                 f"ids of this panel are like {described(next(iter(self.others)))}, got whole numbers", argument="ids"
             )
         if ids.size == 0:
             return np.zeros(0, dtype=np.intp)
-        if self.plain:
+        # While every id is its own place, nothing is stored. This ends when ids come in another order.
+        if self.identity:
             least, most = int(ids.min()), int(ids.max())
             if least >= 0 and most < self.count:
                 return np.ascontiguousarray(ids, dtype=np.intp)
             if add and least >= 0 and most < self.count + len(ids):
                 so_far = np.maximum.accumulate(np.concatenate([[self.count - 1], ids]))
-                if (np.diff(so_far) <= 1).all():  # they come in order, and none is left out
+                if (np.diff(so_far) <= 1).all():  # new ids come in order, and none is left out
                     self.count = most + 1
                     return np.ascontiguousarray(ids, dtype=np.intp)
             self.sorted, self.order = np.arange(self.count), np.arange(self.count)
-            self.plain = self.count == 0 and not add
+            self.identity = self.count == 0 and not add
+        # Look the ids up in the sorted ones.
         at = np.searchsorted(self.sorted, ids)
         found = np.zeros(len(ids), dtype=bool)
         if len(self.sorted):
@@ -89,23 +90,25 @@ class Index:
         if not found.all():
             if not add:
                 raise no_stream(ids[np.argmin(found)])
+            # Merge new ids into the sorted ones; their places continue in the order in which they appear.
             unique, first = np.unique(ids[~found], return_index=True)
-            rank = np.argsort(np.argsort(first))  # places in the order of appearance
+            rank = np.argsort(np.argsort(first))
             merged = np.concatenate([self.sorted, unique])
             order = np.argsort(merged, kind="stable")
             self.order = np.concatenate([self.order, self.count + rank])[order]
             self.sorted = merged[order]
             self.count += len(unique)
-            self.plain = False
+            self.identity = False
             at = np.searchsorted(self.sorted, ids)
         return self.order[at]
 
     def _other(self, ids: list[Any], add: bool) -> np.ndarray:
+        """Find, and perhaps add, ids of any other kind."""
         if self.count and not self.others:
             raise InputTypeError(f"ids of this panel are whole numbers, got {described(ids[0])}", argument="ids")
         try:
             unknown = [key for key in ids if key not in self.others]
-        except TypeError:  # one that has no hash
+        except TypeError:  # one of them cannot be hashed, which ``checked_key`` explains
             unknown = ids
         new = [checked_key(key) for key in unknown]
         if new and not add:
@@ -122,14 +125,14 @@ class Index:
         return np.array([self.others[key] for key in ids], dtype=np.intp)
 
     def state(self) -> Any:
-        """As plain data."""
+        """Return the ids as plain data."""
         if self.others:
             return {"keys": [encode_key(k) for k in self.others]}
-        return {"count": self.count, "ids": None if self.plain else self.whole_ids().tolist()}
+        return {"count": self.count, "ids": None if self.identity else self.whole_ids().tolist()}
 
     @classmethod
     def from_state(cls, state: Any) -> Index:
-        """The index whose state this is."""
+        """Make the index whose state this is."""
         index = cls()
         if "keys" in state:
             index._other([decode_key(k) for k in state["keys"]], add=True)
@@ -141,13 +144,14 @@ class Index:
 
 
 def no_stream(id: Any) -> IdError:
-    """The error about an id that no stream has."""
-    id = id.item() if isinstance(id, np.generic) else id
-    return IdError(f"no stream has the id {id!r}", argument="ids", cure="predict and run add streams, update does not")
+    """Make the error about an id that no stream has."""
+    return IdError(
+        f"no stream has the id {own_kind(id)!r}", argument="ids", cure="predict and run add streams, update does not"
+    )
 
 
 def signed(ids: Any) -> np.ndarray:
-    """Whole numbers of 64 bits, or an error."""
+    """Return whole numbers as an array of 64 bits; larger ones are an error."""
     try:
         array = np.asarray(ids) if hasattr(ids, "__array__") else np.array(ids, dtype=np.int64)
     except OverflowError:
@@ -162,17 +166,17 @@ def signed(ids: Any) -> np.ndarray:
 
 
 def as_list(values: Any) -> list[Any]:
-    """Keys as a list, each of Python's own kind."""
+    """Return keys as a list in which scalars of numpy have become those of Python."""
     if isinstance(values, np.ndarray):
         return (in_microseconds(values) if values.dtype.kind == "M" else values).tolist()
     return values.to_pylist() if hasattr(values, "to_pylist") else [own_kind(v) for v in values]
 
 
 def in_microseconds(times: np.ndarray) -> np.ndarray:
-    """Times as Python has them, or an error where they are finer."""
-    made = times.astype("M8[us]")
-    if (lost := (made != times) & ~np.isnat(times)).any():
+    """Round times to microseconds, which Python's datetime holds; an error if that would lose something."""
+    rounded = times.astype("M8[us]")
+    if (lost := (rounded != times) & ~np.isnat(times)).any():
         raise InputError(
             f"times as ids are kept to the microsecond, got {times[lost][0]}", argument="ids", cure="round it"
         )
-    return made
+    return rounded

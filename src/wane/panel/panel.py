@@ -1,4 +1,4 @@
-"""The state of many streams: intervals for a batch of them at a time, and for whole histories at once."""
+"""``Panel``: online conformal prediction for many streams, a batch of them at a time or whole histories at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wane.state.files import known
 
 @dataclass(frozen=True)
 class Intervals:
-    """Predictions for several streams, a row each; with several levels the arrays have a column for each alpha."""
+    """Predictions for several streams, one row each. With several levels, the arrays have a column for each alpha."""
 
     alpha: Any
     ids: Any
@@ -37,21 +37,22 @@ class Intervals:
 
 @known
 class Panel:
-    """The trackers of many streams, each with its own state: one more stream costs a row of numbers, not an object.
+    """Prediction intervals for many streams that share their settings; each stream learns from its own labels only.
 
-    ``predict(ids, outputs)`` and ``update(ids, y)`` serve a batch of streams; streams that are new begin with their
-    first prediction. A stream's results are those of an ``OnlineConformal`` of its own, bit for bit, and depend on no
-    other stream. Each call is one step under a lock, so threads may share a panel.
+    Use it for thousands or millions of series: one more stream costs a row of numbers, not an object. Call
+    ``predict(ids, outputs)`` and later ``update(ids, y)`` for a batch of streams, or ``run`` for whole histories. A new
+    stream begins with its first prediction. The results of a stream are bit for bit those of an ``OnlineConformal`` of
+    its own. Threads may share a panel, because every call holds a lock.
 
     Args:
         method: the name of a method.
-        alpha: the share of labels that may be missed, or several.
-        score: a score of real labels: "absolute", "signed", "normalised", "cqr", "one-sided".
-        warm_up: the number of labels with which each stream begins, without intervals; ``epsilon="auto"`` needs them.
+        alpha: the share of labels that may be missed, or several shares.
+        score: a score for real labels: "absolute", "signed", "normalised", "cqr", "one-sided".
+        warm_up: how many labels each stream learns before its first interval; ``epsilon="auto"`` needs some.
         lower_limit: labels are never below this.
         upper_limit: labels are never above this.
         on_unbounded: as for ``OnlineConformal``.
-        threads: for long histories; None is one for each processor.
+        threads: how many threads play large batches; None means one for each processor.
         hyperparameters: of the method.
 
     >>> import numpy as np
@@ -76,7 +77,7 @@ class Panel:
         threads: int | None = None,
         **hyperparameters: Any,
     ) -> None:
-        """No stream."""
+        """Check the settings, and begin without streams."""
         self.settings = PanelSettings(
             method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters
         )
@@ -91,27 +92,28 @@ class Panel:
         self._allot(0)
 
     def _allot(self, room: int) -> None:
-        """Empty arrays for so many streams."""
+        """Replace all arrays by those of so many new streams."""
         width, n = self.settings.width, len(self.settings.alphas)
         self.states = np.repeat(self.fresh, room, axis=0)
         self.objects: list[Levels] = []  # of methods whose state no fixed number of floats holds
-        self.seen = np.zeros(room, dtype=np.int64)  # rows
+        self.seen = np.zeros(room, dtype=np.int64)  # how many rows there were
         self.warm = np.full(room, not self.settings.warm_up)
         self.outputs = np.zeros((room, self.settings.parts))  # of the last prediction
         self.radii = np.full((room, width), math.nan)
-        self.waiting = np.zeros(room, dtype=bool)  # for its label
+        self.waiting = np.zeros(room, dtype=bool)  # whether the last prediction waits for its label
         self.labels = np.zeros(room, dtype=np.int64)
         self.misses = np.zeros((room, n), dtype=np.int64)
-        self.widths = np.zeros((room, n))  # added up, the finite ones
-        self.unbounded = np.zeros((room, n), dtype=np.int64)  # the others, counted
+        self.widths = np.zeros((room, n))  # the sum of the finite widths
+        self.unbounded = np.zeros((room, n), dtype=np.int64)  # how many widths were not finite
         self.tail = Tail.empty(width)
 
     ARRAYS = ("states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded")
 
     def _make_room(self) -> None:
-        """Room for every stream of the index."""
+        """Let the arrays grow until there is a row for every stream of the index."""
         need, room = len(self.index), len(self.seen)
         if need > room:
+            # Double small arrays, because streams may come one by one. Large ones would waste too much memory.
             more = need - room if need > 2 * room or room > 1_000_000 else room
             old = {name: getattr(self, name) for name in self.ARRAYS}
             objects, tail = self.objects, self.tail
@@ -123,15 +125,15 @@ class Panel:
             self.objects += [copy.copy(self.settings.levels) for _ in range(need - len(self.objects))]
 
     def __len__(self) -> int:
-        """How many streams."""
+        """Return the number of streams."""
         return len(self.index)
 
     def ids(self) -> list[Any]:
-        """The ids of the streams, in the order in which they came."""
+        """Return the ids of the streams, in the order in which they came."""
         return self.index.ids()
 
     def predict(self, ids: Any, outputs: Any) -> Intervals:
-        """One interval for each of these streams; the last prediction of a stream waits for its label.
+        """Make one interval for each of these streams. Only the last prediction of a stream waits for its label.
 
         Args:
             ids: of the streams, each once; new ones are added.
@@ -139,7 +141,7 @@ class Panel:
         """
         settings = self.settings
         columns = settings.columns_of(outputs)
-        with self._lock, self._index_kept():
+        with self._lock, self._index_restored_on_error():
             places = self.index.places(ids, add=True)
             if len(places) != len(columns):
                 raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
@@ -159,9 +161,9 @@ class Panel:
             return self._intervals(ids, radii, *ends)
 
     def _intervals(self, ids: Any, radii: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Intervals:
-        """Columns by level, or none where there is one level."""
+        """Arrange results by level, in the order of alpha; without an axis for levels if there is one level."""
         settings = self.settings
-        if self.settings.score.sides == 2:
+        if settings.score.sides == 2:
             n = len(settings.alphas)
             radii = np.stack([radii[:, [c, n + c]] for c in settings.columns], 1)
         elif len(settings.alphas) > 1:
@@ -171,34 +173,34 @@ class Panel:
         return Intervals(settings.alpha, ids, lower[:, 0], upper[:, 0], radii[:, 0])
 
     def update(self, ids: Any, y: Any) -> None:
-        """Learn the labels of the last predictions of these streams; NaN or None is a label that has not come.
+        """Learn the labels of the last predictions of these streams.
 
         Args:
-            ids: of the streams, each once; its last prediction must wait for a label.
-            y: a label for each.
+            ids: of the streams, each once; the last prediction of each must wait for a label.
+            y: one label for each; NaN or None means that it has not come yet.
         """
         with self._lock:
             labels = ticks.checked(self, ids, y)
-            with ticks.undone(self, labels):
+            with ticks.undone_on_error(self, labels):
                 ticks.learn(self, labels)
 
     def run(self, ids: Any, outputs: Any, y: Any, delay: int = 0) -> Intervals:
-        """Whole histories, row by row as ``predict`` and ``update`` would do it, at native speed.
+        """Play whole histories at native speed, with the results of ``predict`` and ``update`` row by row.
 
         Args:
-            ids: of the stream of each row; the rows of one stream are in time.
-            outputs: model outputs, a row each.
-            y: labels, a row each; NaN or None never comes.
+            ids: the stream of each row; the rows of one stream are in order of time.
+            outputs: model outputs, one for each row.
+            y: labels, one for each row; NaN or None is a label that never comes.
             delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
         """
-        with self._lock, self._index_kept():
+        with self._lock, self._index_restored_on_error():
             played = self._run_at(self.index.places(ids, add=True), outputs, y, delay)
             return self._intervals(ids, played.radii, played.lower, played.upper)
 
     def _run_at(self, places: np.ndarray, outputs: Any, y: Any, delay: Any) -> Played:
-        """The same for rows of streams at these places of the index; the lock is held."""
+        """Do what ``run`` does for rows whose streams are at these places of the index; the caller holds the lock."""
         streams, starts = stretches(places)
-        order = None
+        order = None  # the rows are grouped by stream already, unless a stream comes back
         if len(np.unique(streams)) < len(streams):
             order = np.argsort(places, kind="stable")
             streams, starts = stretches(places[order])
@@ -207,27 +209,31 @@ class Panel:
     def _run_sorted(
         self, places: np.ndarray, starts: np.ndarray, outputs: Any, y: Any, delay: Any, order: Any
     ) -> Played:
-        """Rows that ``order`` brings into streams, one after the other (None: they are); in the order given again."""
+        """Play rows, and return the results in the order in which they were given.
+
+        ``order`` brings the rows of each stream together; None means that they are. Then stream s is at ``places[s]``
+        and has the rows ``starts[s]`` to ``starts[s + 1]``.
+        """
         settings = self.settings
-        form = settings.score.outputs(outputs)
-        count = settings.score.rows(form)
+        outputs = settings.score.outputs(outputs)
+        count = settings.score.rows(outputs)
         if starts[-1] != count:
             raise InputError(f"must be one for each of the {count} rows, got {starts[-1]}", about="ids")
         labels, known = settings.labels(y, count)
         if order is not None:
-            form = tuple(c[order] for c in form) if isinstance(form, tuple) else form[order]
+            outputs = tuple(c[order] for c in outputs) if isinstance(outputs, tuple) else outputs[order]
             labels, known = labels[order], known[order]
         self._make_room()
-        rows = Rows(places, starts, form, labels, known, None, self.seen[places] + np.diff(starts))
+        rows = Rows(places, starts, outputs, labels, known, None, self.seen[places] + np.diff(starts))
         played = batch.run(self, rows, delay, order)
         if order is None:
             return played
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        return played.at(back)
+        return played.take(back)
 
     def _refuse_repeated(self, places: np.ndarray) -> None:
-        """An error if a stream comes twice in a batch."""
+        """Raise an error if a stream comes twice in a batch."""
         if len(places) > 1 and not (np.diff(places) > 0).all():
             unique, counts = np.unique(places, return_counts=True)
             if len(unique) < len(places):
@@ -239,8 +245,8 @@ class Panel:
                 )
 
     @contextmanager
-    def _index_kept(self) -> Iterator[None]:
-        """After an error there are no streams more than before."""
+    def _index_restored_on_error(self) -> Iterator[None]:
+        """Remove the streams that the block has added if it raises an error."""
         before = copy.copy(self.index)  # its arrays are replaced, never written to
         before.others = dict(self.index.others)
         try:
@@ -250,7 +256,10 @@ class Panel:
             raise
 
     def summary(self) -> dict[str, Any]:
-        """For each stream, in the order of ``ids()``: labels judged, coverage, mean of the finite widths (by level)."""
+        """Return columns with a row for each stream, in the order of ``ids()``.
+
+        They are the id, the numbers of rows and of labels, and for each level the coverage and the mean finite width.
+        """
         with self._lock:
             n = len(self.index)
             labels = self.labels[:n]
@@ -263,7 +272,9 @@ class Panel:
             return made
 
     def trackers(self, id: Any) -> list[Any]:
-        """Copies of the trackers of a stream, from the largest alpha to the smallest; with two sides, the lower first.
+        """Return copies of the trackers of one stream, to look into.
+
+        They are ordered from the largest alpha to the smallest; with two sides, those of the lower side come first.
 
         >>> panel = Panel("magl", alpha=0.1)
         >>> _ = panel.run(["a", "b"], [0.0, 0.0], [1.0, 2.0])
@@ -279,17 +290,19 @@ class Panel:
             return levels.trackers
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain JSON-able data; ``wane.save`` writes it to a file."""
+        """Return the state as plain JSON-able data; ``wane.save`` writes it to a file."""
         with self._lock:
             return state_dict(self)
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Any]) -> Panel:
-        """The panel whose state this is."""
+        """Make the panel whose state this is."""
         return rebuild(cls, state)
 
     def rows(self) -> tuple[list[Any], list[bytes]]:
-        """The ids of the streams, and the state of each as bytes; ``from_rows`` makes a panel of any of them.
+        """Return the ids of the streams and the state of each as bytes, to split, merge or move streams.
+
+        ``from_rows`` makes a panel from any of them.
 
         >>> panel = Panel("magl", alpha=0.1)
         >>> _ = panel.run(["a", "b", "a"], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0])
@@ -302,19 +315,19 @@ class Panel:
 
     @classmethod
     def from_rows(cls, settings: Any, ids: Any, rows: Sequence[bytes]) -> Panel:
-        """A panel of streams that ``rows`` took out of others, which had the same settings.
+        """Make a panel from streams that ``rows`` took out of other panels with the same settings.
 
         Args:
             settings: a panel with these settings, or a dict of the arguments to make one.
             ids: of the streams, each once.
-            rows: the bytes of each.
+            rows: the bytes of each stream.
         """
         panel = panel_like(cls, settings)
         from_rows(panel, ids, rows)
         return panel
 
     def __copy__(self) -> Panel:
-        """A copy shares nothing that changes."""
+        """Return a copy that shares nothing that changes."""
         with self._lock:
             made = type(self).__new__(type(self))
             vars(made).update(vars(self))
@@ -327,18 +340,18 @@ class Panel:
             return made
 
     def __deepcopy__(self, memo: Any) -> Panel:
-        """The same."""
+        """Return a copy, as ``copy.copy`` does."""
         return copy.copy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled as it is saved."""
+        """Return the state; a pickle holds what a file would."""
         return self.state_dict()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """As it was."""
+        """Continue from the state of a pickle."""
         vars(self).update(vars(type(self).from_state_dict(state)))
 
     def __repr__(self) -> str:
-        """The method and the number of streams."""
-        d = self.settings
-        return f"Panel({d.method!r}, alpha={d.alpha!r}, score={d.score!r}: {len(self)} streams)"
+        """Show the method and the number of streams."""
+        settings = self.settings
+        return f"Panel({settings.method!r}, alpha={settings.alpha!r}, score={settings.score!r}: {len(self)} streams)"

@@ -1,8 +1,8 @@
-"""The state of a panel as rows of bytes, one for each stream: to split, merge and move streams by their ids.
+"""The state of a panel as one row of bytes for each stream, to split, merge and move streams by their ids.
 
-A row is, little-endian and without gaps: the letter W, a version, a fingerprint of the settings, the fields of
-``layout``, then the labels that the stream has not learned yet (``waiting_layout``), and, for methods whose state is of
-no fixed size, the states of its trackers as JSON.
+A row is little-endian and has no gaps. It consists of the letter W, a version, a fingerprint of the settings, the
+fields of ``layout``, and the labels that the stream has not learned yet (``waiting_layout``). If the method has no
+state of fixed size, the states of the trackers follow as JSON.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from wane.state.stateful import Stateful
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
 
-VERSION = 1  # raised when a reader of the older version would go wrong
+VERSION = 1  # raised when an older reader would misread the rows
 MARK = b"W" + bytes([VERSION])
 OTHER = "give the settings that the rows were made with, the whole of `panel.rows()`, and the same version of wane"
 
 
 def layout(panel: Panel) -> np.dtype:
-    """The fields of fixed size: a stream's entries in the arrays of the panel, and how many labels it waits for."""
+    """Return the fields of fixed size: a stream's entries in the panel's arrays, and the number of its late labels."""
     kinds = {name: getattr(panel, name).dtype.newbyteorder("<") for name in panel.ARRAYS}
     fields = [(name, kinds[name], getattr(panel, name).shape[1:]) for name in panel.ARRAYS]
     return np.dtype([*fields, ("late", "<u4", ())])
 
 
 def waiting_layout(panel: Panel) -> np.dtype:
-    """The fields of one label that is not learned yet."""
+    """Return the fields of one label that is not learned yet."""
     return np.dtype([("pos", "<i8"), ("below", "<f8"), ("above", "<f8"), ("radii", "<f8", (panel.settings.width,))])
 
 
 def rows(panel: Panel) -> tuple[list[Any], list[bytes]]:
-    """The ids, and a row of bytes for each; the lock is held."""
+    """Return the ids and a row of bytes for each; the caller holds the lock."""
     n, tail = len(panel.index), panel.tail
     head = MARK + panel.settings.fingerprint()
     fixed = np.zeros(n, dtype=layout(panel))
@@ -63,7 +63,8 @@ def rows(panel: Panel) -> tuple[list[Any], list[bytes]]:
 
 
 def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
-    """Fill a panel that has no stream; an error leaves one that must not be used."""
+    """Fill a panel that has no streams yet. After an error the panel must not be used."""
+    # Give each id a place in the panel.
     given = [bytes(row) for row in given]
     places = panel.index.places(ids, add=True)
     if len(places) != len(given):
@@ -71,6 +72,8 @@ def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
     if len(np.unique(places)) < len(places):
         raise InputError("holds an id twice", about="ids", cure="merge what belongs together first")
     panel._make_room()
+
+    # Take each row apart, and check that it is as long as its fields say.
     fixed, late = layout(panel), waiting_layout(panel)
     head = MARK + panel.settings.fingerprint()
     begin = len(head)
@@ -91,6 +94,8 @@ def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
             owners.append(np.full(count, places[i], dtype=np.intp))
         if not panel.flat:
             panel.objects[places[i]] = trackers(panel, row[end:], i)
+
+    # Fill in the arrays, and collect the labels that are not learned yet. Bytes take the order of this machine.
     for name in panel.ARRAYS:
         getattr(panel, name)[places] = records[name]
     if tails:
@@ -103,7 +108,7 @@ def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
 
 
 def trackers(panel: Panel, text: bytes, i: int) -> Levels:
-    """The trackers of a stream from the JSON at the end of its row."""
+    """Make the trackers of a stream from the JSON at the end of row i."""
     try:
         states = loads(text)
         made = [plain_data.rebuild(plain_data.class_of(state, Stateful), state, {}) for state in states]
@@ -115,7 +120,7 @@ def trackers(panel: Panel, text: bytes, i: int) -> Levels:
 
 
 def wrong(row: bytes, head: bytes) -> str:
-    """What is wrong with a row that does not begin as it should."""
+    """Say what is wrong with a row that does not begin with the right bytes."""
     if row[:1] != MARK[:1] or len(row) < len(head):
         return f"is not a row of a panel, got {described(row[:12])}"
     if row[1] != VERSION:
@@ -126,7 +131,7 @@ def wrong(row: bytes, head: bytes) -> str:
 
 
 def panel_like(cls: type[Panel], settings: Any) -> Panel:
-    """A panel without streams, from another panel or from the arguments of one."""
+    """Make a panel without streams, with the settings of another panel or with the given arguments."""
     from wane.panel.state import empty_panel
 
     if isinstance(settings, cls):

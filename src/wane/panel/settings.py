@@ -1,4 +1,4 @@
-"""What all streams of a panel share: the settings of any prediction, a method by name, and how streams begin."""
+"""The settings of a panel: those of any prediction, the name of a method, and how streams begin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from wane.state.encoding import dumps
 
 
 class PanelSettings(Settings):
-    """The settings of a panel, checked, with one set of trackers, ``levels``, that has learned nothing.
+    """The checked settings that all streams of a panel share.
+
+    ``levels`` is one set of trackers that has learned nothing. New streams begin with its state, and the loops read the
+    state of each stream into it.
 
     Args:
         method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up: as for ``Panel``.
@@ -34,15 +37,15 @@ class PanelSettings(Settings):
         warm_up: int,
         hyperparameters: dict[str, Any],
     ) -> None:
-        """Make the trackers, which fails early if they cannot be made."""
-        found = as_score(score)
-        if not isinstance(found, IntervalScore):
+        """Check everything, and make the trackers, so that wrong hyperparameters fail here."""
+        score = as_score(score)
+        if not isinstance(score, IntervalScore):
             raise InputTypeError(
-                f"a panel makes intervals: the score must be one of real labels, got {found!r}", argument="score"
+                f"a panel makes intervals: the score must be one of real labels, got {score!r}", argument="score"
             )
-        levels, trackers = trackers_for(method, found, alpha, hyperparameters)
+        alpha, trackers = trackers_for(method, score, alpha, hyperparameters)
         past = ("give ", Setting("warm_up"))
-        super().__init__(found, levels, lower_limit, upper_limit, on_unbounded, past, "row")
+        super().__init__(score, alpha, lower_limit, upper_limit, on_unbounded, past, "row")
         self.method = method
         self.hyperparameters = {k: v for k, v in hyperparameters.items() if k != "coverage"}  # which has become alpha
         self.warm_up = whole("warm_up", warm_up, 0)
@@ -54,31 +57,31 @@ class PanelSettings(Settings):
                 argument="warm_up",
                 cure=("give ", Setting("warm_up"), ", how many"),
             )
-        self.parts = 2 if hasattr(found, "pair") else 1  # numbers that the score takes of a model
+        self.parts = 2 if hasattr(score, "pair") else 1  # how many numbers of a model the score needs
 
     def columns_of(self, outputs: Any) -> np.ndarray:
-        """Model outputs, checked, as an array (rows, parts)."""
-        made = self.score.outputs(outputs)
-        return made[:, None] if self.parts == 1 else np.column_stack(made)
+        """Check model outputs, and return them as an array of shape (rows, parts), as a panel keeps them."""
+        outputs = self.score.outputs(outputs)
+        return outputs[:, None] if self.parts == 1 else np.column_stack(outputs)
 
     def outputs_of(self, columns: np.ndarray) -> Any:
-        """Columns as the score takes model outputs."""
+        """Return such an array in the form in which the score takes model outputs."""
         if self.parts == 1:
             return np.ascontiguousarray(columns[:, 0])
         return np.ascontiguousarray(columns[:, 0]), np.ascontiguousarray(columns[:, 1])
 
     def intervals(self, outputs: Any, radii: np.ndarray, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Lower ends, upper ends and widths of the i-th level; NaN where the radius is NaN."""
-        radius = self.at(radii, i)
+        """Return the lower ends, the upper ends and the widths of the i-th level; all are NaN where the radius is."""
+        radius = self.radii_of_level(radii, i)
         lower, upper = self.score.bounds(outputs, radius, self.limits)
-        if isinstance(self.score, OneSided):
-            lower, upper = (np.where(np.isnan(radius), math.nan, end) for end in (lower, upper))  # one does not move
+        if isinstance(self.score, OneSided):  # one end does not depend on the radius
+            lower, upper = (np.where(np.isnan(radius), math.nan, end) for end in (lower, upper))
             return lower, upper, self.score.width(outputs, radius, None, self.limits)
         with np.errstate(invalid="ignore", over="ignore"):
             return lower, upper, np.maximum(upper - lower, 0.0)
 
     def plain(self) -> dict[str, Any]:
-        """As plain data, the arguments of ``Panel``."""
+        """Return the arguments of ``Panel`` as plain data, for files and rows."""
         if not isinstance(self.method, str):
             raise InputTypeError(f"a panel made by the name of a method can be saved, got {described(self.method)}")
         return {
@@ -92,5 +95,5 @@ class PanelSettings(Settings):
         }
 
     def fingerprint(self) -> bytes:
-        """Eight bytes that are the same for equal settings, and differ for others."""
+        """Return eight bytes that tell whether two panels have the same settings."""
         return hashlib.sha256(dumps(self.plain()).encode()).digest()[:8]

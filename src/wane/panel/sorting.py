@@ -1,4 +1,4 @@
-"""Rows of a frame in order: where they are, and where they are not."""
+"""Sorting the rows of a data frame, and comparing each row with the one before it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from wane.errors import InputError
 
 
 def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
-    """The order by these keys, then by row, from one sort of whole numbers; None if the keys do not fit in them.
+    """Return the order of the rows by these keys, from a single sort of whole numbers.
+
+    Each row becomes one number of 64 bits that holds its keys and its row, so that no key is sorted on its own. Rows
+    with equal keys keep their order. Returns None if the keys do not fit.
 
     >>> one_sort([np.array([2, 1, 2]), np.array(["2024-03-01", "2024-03-02", "2024-02-28"], "M8[D]")])
     array([1, 2, 0])
@@ -40,18 +43,18 @@ def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
 
 
 def neighbours(series: Any) -> tuple[Any, Any]:
-    """All values but the last, and all but the first; unlike a shift this makes no floats of integers."""
+    """Return all values but the last, and all but the first. Unlike a shift, this keeps integers integers."""
     n = max(len(series) - 1, 0)
     return series.head(n), series.tail(n)
 
 
 def boolean(series: Any) -> np.ndarray:
-    """A comparison as an array; missing is False."""
+    """Return a comparison as an array of bools; missing values are False."""
     return np.array(series.fill_null(False).to_numpy(), dtype=bool)
 
 
 def refuse_duplicates(found: np.ndarray, order: np.ndarray | None, duplicates: str, time: str) -> None:
-    """An error about the first two rows of a stream with the same time."""
+    """Raise an error about the first two rows of a stream with the same time, unless the user keeps them."""
     if duplicates == "error" and found.any():
         t = int(np.argmax(found))
         a, b = (t, t + 1) if order is None else (int(order[t]), int(order[t + 1]))

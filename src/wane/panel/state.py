@@ -1,4 +1,4 @@
-"""The state of a panel as plain data, and back: arrays as text in base 64."""
+"""Saving a panel as plain data, with arrays as text in base 64, and loading it."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ TAIL = ("place", "pos", "below", "above", "radii")
 
 
 def packed(array: np.ndarray) -> dict[str, Any]:
-    """An array as plain data: little-endian bytes in base 64."""
+    """Write an array as plain data: little-endian bytes in base 64."""
     kind = array.dtype.newbyteorder("<")
     data = np.ascontiguousarray(array, dtype=kind)
     return {"dtype": kind.str, "shape": list(array.shape), "base64": base64.b64encode(data.tobytes()).decode()}
 
 
 def unpacked(data: Any) -> np.ndarray:
-    """The array that was packed."""
+    """Read an array that ``packed`` has written."""
     kind = np.dtype(data["dtype"])
     array = np.frombuffer(base64.b64decode(data["base64"], validate=True), dtype=kind).reshape(data["shape"])
     return array.astype(kind.newbyteorder("="))
 
 
 def state_dict(panel: Panel) -> dict[str, Any]:
-    """Parameters and memory."""
+    """Return the settings and the memory of a panel as plain data."""
     n = len(panel.index)
     return {
         **plain_data.header(type(panel)),
@@ -50,7 +50,7 @@ def state_dict(panel: Panel) -> dict[str, Any]:
 
 
 def rebuild(cls: type[Panel], state: Any) -> Panel:
-    """The panel whose state this is, or an error and nothing."""
+    """Make the panel whose state this is; a damaged state is an error that says so."""
     plain_data.refuse_other(cls, state)
     try:
         return restored(cls, dict(state["parameters"]), state["memory"])
@@ -59,7 +59,7 @@ def rebuild(cls: type[Panel], state: Any) -> Panel:
 
 
 def empty_panel(cls: type[Panel], given: dict[str, Any]) -> Panel:
-    """A panel with these settings, which are plain data, and no stream."""
+    """Make a panel without streams from settings that are plain data."""
     score = plain_data.rebuild(plain_data.class_of(given["score"], Stateful), given["score"], {})
     low, high = given["limits"]
     return cls(
@@ -76,22 +76,22 @@ def empty_panel(cls: type[Panel], given: dict[str, Any]) -> Panel:
 
 
 def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
-    """The panel, with its memory."""
+    """Make the panel with these settings and this memory, and check that the memory fits."""
     panel = empty_panel(cls, given)
     panel.index = Index.from_state(memory["index"])
     n = len(panel.index)
     panel._allot(n)
-    kept = memory["trackers"]
+    saved = memory["trackers"]  # empty if the trackers are rows of the array ``states``
     for name in panel.ARRAYS:
         array, pattern = unpacked(memory[name]), getattr(panel, name)
-        if name == "states" and kept and panel.flat:  # written when this method was not kept in rows
-            continue
+        if name == "states" and saved and panel.flat:
+            continue  # an older version wrote this file, for which the method had no state of fixed size
         if array.shape != pattern.shape or not np.can_cast(array.dtype, pattern.dtype):
             raise InputError(f"{name} must have shape {pattern.shape}, got {array.shape}")
-        setattr(panel, name, array.astype(pattern.dtype))  # counts had 32 bits once
-    if len(kept) != (n if kept or not panel.flat else 0):
-        raise InputError(f"{n} streams need as many sets of trackers, got {len(kept)}")
-    for i, parts in enumerate(kept):
+        setattr(panel, name, array.astype(pattern.dtype))  # older versions counted with 32 bits
+    if len(saved) != (n if saved or not panel.flat else 0):
+        raise InputError(f"{n} streams need as many sets of trackers, got {len(saved)}")
+    for i, parts in enumerate(saved):
         trackers = [plain_data.rebuild(plain_data.class_of(t, Stateful), t, {}) for t in parts]
         if len(trackers) != panel.settings.width:
             raise InputError(f"a stream needs {panel.settings.width} trackers, got {len(trackers)}")
@@ -105,7 +105,7 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
 
 
 def restored_tail(arrays: list[np.ndarray], like: Tail, streams: int) -> Tail:
-    """The rows that wait, or an error: the loops trust them."""
+    """Make the tail from its arrays. Check them well, because the compiled loops do not."""
     rows = len(arrays[0])
     for name, array in zip(TAIL, arrays, strict=True):
         pattern = getattr(like, name)

@@ -1,4 +1,4 @@
-"""One tick of many streams: a prediction for each, and later the label of each."""
+"""One time step of many streams: ``Panel.predict`` makes a prediction for each, ``Panel.update`` learns the labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import predict_streams, ready_streams, update_streams
 from wane.errors import InputError
-from wane.panel.batch import PIECE, Tail, kept, over_threads, warm_streams
+from wane.panel.batch import PIECE, Tail, over_threads, restored_on_error, warm_streams
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Batch:
-    """Labels of several streams, checked: nothing is wrong with them."""
+    """The labels of several streams, checked and scored, ready to be learned."""
 
     places: np.ndarray
-    known: np.ndarray
-    cold: np.ndarray  # labels of the warm-up
+    known: np.ndarray  # where a label has come
+    cold: np.ndarray  # where it has come to a stream that still warms up
     pieces: list[tuple[slice, np.ndarray, np.ndarray]]  # scores of the two sides, NaN where there is no label
 
 
 def play(
     panel: Panel, levels: Levels, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray
 ) -> None:
-    """One prediction for each place; fills in radii and ends."""
+    """Predict for the stream at each place, and fill in the radii and the ends of the intervals."""
     settings = panel.settings
-    form = settings.outputs_of(columns)
-    floors = settings.floors(form)
+    outputs = settings.outputs_of(columns)
+    floors = settings.floors(outputs)
     if panel.flat:
         own = np.empty((1, radii.shape[1]))
         predict_streams(levels, panel.states.data, places.data, floors.data, radii.data, own.data)
@@ -45,11 +45,11 @@ def play(
     if not warm.all():
         radii[~warm] = math.nan
     for i in range(len(settings.alphas)):
-        ends[0, :, i], ends[1, :, i], _ = settings.intervals(form, radii, i)
+        ends[0, :, i], ends[1, :, i], _ = settings.intervals(outputs, radii, i)
 
 
 def checked(panel: Panel, ids: Any, y: Any) -> Batch:
-    """All that can be wrong with labels."""
+    """Check labels and score them, so that ``learn`` cannot fail because of its input. No stream learns here."""
     settings = panel.settings
     places = panel.index.places(ids)
     panel._refuse_repeated(places)
@@ -60,23 +60,27 @@ def checked(panel: Panel, ids: Any, y: Any) -> Batch:
             f"stream {id!r} has no prediction that waits for a label", argument="ids", cure="call predict first"
         )
     labels, known = settings.labels(y, len(places))
-    pieces = slices(len(places))
-    made = [(p, *settings.scores(settings.outputs_of(panel.outputs[places[p]]), labels[p], known[p])) for p in pieces]
-    batch = Batch(places, known, known & ~panel.warm[places], made)
+    # Score the labels piece by piece, as they will be learned.
+    scored = [
+        (p, *settings.scores(settings.outputs_of(panel.outputs[places[p]]), labels[p], known[p]))
+        for p in slices(len(places))
+    ]
+    batch = Batch(places, known, known & ~panel.warm[places], scored)
+    # A tracker may refuse a score. Ask all of them before the first one learns.
     if panel.flat:
         over_threads(
-            panel, lambda piece, levels: through(panel, ready_streams, levels, batch, *piece), made, len(places)
+            panel, lambda piece, levels: through(panel, ready_streams, levels, batch, *piece), scored, len(places)
         )
     return batch
 
 
-def undone(panel: Panel, batch: Batch) -> AbstractContextManager[None]:
-    """After an error the streams are as before, where one is possible still."""
-    return kept(panel, batch.places) if panel.fragile or batch.cold.any() else nullcontext()
+def undone_on_error(panel: Panel, batch: Batch) -> AbstractContextManager[None]:
+    """Restore the streams of a batch after an error, if learning it can still fail."""
+    return restored_on_error(panel, batch.places) if panel.fragile or batch.cold.any() else nullcontext()
 
 
 def learn(panel: Panel, batch: Batch) -> None:
-    """Learn the labels of a batch; those of streams that still warm up wait until there are enough."""
+    """Learn the labels of a batch. Those of streams that still warm up are kept until there are enough of them."""
     places, cold = batch.places, batch.cold
     over_threads(panel, lambda piece, levels: learn_piece(panel, levels, batch, *piece), batch.pieces, len(places))
     panel.waiting[places[batch.known]] = False
@@ -90,13 +94,13 @@ def learn(panel: Panel, batch: Batch) -> None:
 def through(
     panel: Panel, loop: Any, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any
 ) -> None:
-    """The labels of a piece through a loop, those of the warm-up left out."""
+    """Call a loop over streams with the scores of one piece, leaving out the streams that still warm up."""
     lower = np.where(batch.cold[p], math.nan, below)
     loop(levels, panel.states.data, batch.places[p].data, lower.data, above.data, *more)
 
 
 def learn_piece(panel: Panel, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
-    """One label for each place that is warm, and the counts of ``summary``."""
+    """Learn the labels of one piece, except those of the warm-up, and add them to the counts of ``Panel.summary``."""
     settings, places = panel.settings, batch.places[p]
     radii = panel.radii[places]
     if panel.flat:
@@ -104,11 +108,11 @@ def learn_piece(panel: Panel, levels: Levels, batch: Batch, p: slice, below: np.
     else:
         for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
             panel.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
-    judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])
-    form = settings.outputs_of(panel.outputs[places])
+    judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])  # streams with a label and an interval
+    outputs = settings.outputs_of(panel.outputs[places])
     panel.labels[places] += judged
     for i in range(len(settings.alphas)):
-        wide = settings.intervals(form, radii, i)[2]
+        wide = settings.intervals(outputs, radii, i)[2]
         panel.misses[places, i] += judged & ~settings.covered(below, above, radii.T, i)
         finite = np.isfinite(wide)
         panel.widths[places, i] += np.where(judged & finite, wide, 0.0)
@@ -116,5 +120,5 @@ def learn_piece(panel: Panel, levels: Levels, batch: Batch, p: slice, below: np.
 
 
 def slices(rows: int) -> list[slice]:
-    """Rows in pieces that stay in the cache."""
+    """Cut rows into pieces that fit the processor's cache."""
     return [slice(i, min(i + PIECE, rows)) for i in range(0, rows, PIECE)]
