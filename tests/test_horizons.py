@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -261,3 +262,18 @@ def test_damaged_states_are_refused():
     for change in ({"format": 99}, {"class": "OnlineConformal"}, {"memory": {}}):
         with pytest.raises(ValueError, match="state"):
             Horizons.from_state_dict({**json.loads(good), **change})
+
+
+def test_a_label_is_learned_by_all_steps_or_by_none():
+    """A tracker of the second step that refuses the score leaves the first as it was, whether it can fail or warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hz = Horizons(2, "magl-d", alpha=0.1, discount=0.9)
+        reach = hz.steps[1].trackers[0].reach
+        hz.predict([0.0, -3.0 * reach])
+        hz.update(1, 0.5 * reach)
+        hz.predict([0.5, 0.0])
+        before = [plain(oc.trackers[0]) for oc in hz.steps], hz.pending()
+        with pytest.raises(UserWarning, match="beyond reach"):
+            hz.update(2, 0.6)
+        assert ([plain(oc.trackers[0]) for oc in hz.steps], hz.pending()) == before

@@ -10,7 +10,7 @@ from panel_cases import data, full_state, refuses, settings_of, some
 
 import wane
 from wane.errors import IdError, UnboundedError
-from wane.panel import Panel
+from wane.panel import Groups, Panel
 from wane.trackers.registry import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
@@ -191,3 +191,26 @@ def test_a_damaged_state_is_refused(name):
     ):
         with pytest.raises(ValueError, match="state"):
             Panel.from_state_dict(bad)
+
+
+@pytest.mark.parametrize("piece", [2, 65_536])
+def test_an_error_names_the_row_of_the_user(monkeypatch, piece):
+    """Whatever the order of the streams and wherever a piece begins."""
+    monkeypatch.setattr("wane.panel.batch.PIECE", piece)
+    monkeypatch.setattr("wane.panel.ticks.PIECE", piece)
+    far = 0.9e150  # as an output and as a label it is allowed; their distance is not
+    ids = [1, 2, 1, 3, 2, 1]
+    outputs, y = np.zeros(6), np.zeros(6)
+    outputs[4], y[4] = -far, far
+    for run in (
+        lambda: Panel("magl", 0.1).run(ids, outputs, y),
+        lambda: Groups("magl", 0.1).run(ids, outputs, y, ["a", "b", "a", "a", "b", "b"]),
+        lambda: wane.panel.run({"id": ids, "y": y, "f": outputs}, id="id", y="y", y_hat="f", method="magl"),
+    ):
+        with pytest.raises(ValueError, match=r"score\[4\]") as caught:
+            run()
+        assert caught.value.row == 4
+    panel = Panel("magl", 0.1)
+    panel.predict(range(6), outputs)
+    with pytest.raises(ValueError, match=r"score\[4\]"):
+        panel.update(range(6), y)

@@ -120,3 +120,14 @@ def test_counts_go_beyond_32_bits():
     panel.run([1, 1], [0.0, 0.0], [5.0, 5.0])
     assert panel.summary()["labels"][0] == 2**31 + 9
     assert 0.4 < panel.summary()["coverage"][0] < 0.6
+
+
+def test_the_fingerprint_is_of_what_settings_mean():
+    ways = [{"epsilon": 1.0, "discount": 0.999}, {"discount": 0.999, "epsilon": 1}, {}, {"lower_limit": -np.inf}]
+    panels = [Panel("magl-d", alpha=0.1, **way) for way in ways]
+    panels[0].run([1], [0.0], [1.0])
+    for panel in panels:
+        assert Panel.from_rows(panel, *panels[0].rows()).ids() == [1]
+    for bad in ("abc", 5, None):
+        with pytest.raises(TypeError, match="must be bytes"):
+            Panel.from_rows(panels[0], [1], [bad])

@@ -63,6 +63,18 @@ def share(name: str, value: Any) -> float:
     return x
 
 
+def alpha_of(coverage: Any) -> float:
+    """The share of misses that a coverage allows.
+
+    >>> alpha_of(0.9)
+    0.1
+    """
+    x = scalar("coverage", coverage)
+    if not 0.0 < x < 1.0:
+        raise InputError(f"must lie between 0 and 1, got {coverage!r}", about="coverage", cure="0.9 covers 90 %")
+    return round(1.0 - x, 12)
+
+
 def whole(name: str, value: Any, least: int, below: int | None = None) -> int:
     """A whole number from ``least`` on, and below a limit if there is one."""
     found = not isinstance(value, (bool, np.bool_)) and hasattr(value, "__index__")

@@ -231,10 +231,13 @@ def remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, be
     left = np.flatnonzero(~labelled[n:])  # the rounds that still wait at the end
     expiring = len(waiting.pending) + len(left) + delay >= waiting.most
 
+    begun = np.arange(rounds) if expiring else left
+    columns = (radii[n + begun].tolist(), widths[:, n + begun].T.tolist())
+    played = dict(zip(begun.tolist(), zip(*[map(tuple, column) for column in columns], strict=True), strict=True))
+
     def predict(t: int) -> None:
         waiting.made = first + t
-        played = tuple(radii[n + t].tolist()), tuple(widths[:, n + t].tolist())
-        waiting.add(own_kind(names[t]), oc.score.row(outputs, t), None if u is None else float(u[t]), *played)
+        waiting.add(own_kind(names[t]), oc.score.row(outputs, t), None if u is None else float(u[t]), *played[t])
 
     # Collect what ``explain`` tells about each label, as Python's own numbers, since the state is plain data.
     labels = arriving if expiring else arriving[max(0, len(arriving) - waiting.history) :]
@@ -258,7 +261,8 @@ def remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, be
         numbers = {row: waiting.pending.pop(old[row]).number for row in arriving[arriving < n].tolist()}
         for row, moment, *known in events:
             key, number = (old[row], numbers[row]) if row < n else (own_kind(names[row - n]), first + row - n)
-            waiting.close(key, ("labelled", *map(tuple, known), first + moment - number))
+            waiting.made = first + moment + 1
+            waiting.labelled(key, number, *map(tuple, known))
         for t in left.tolist():
             predict(t)
 

@@ -127,15 +127,24 @@ class Horizons:
             made = [oc._waiting.find(target) for oc in waiting]
             scores = [oc.settings.scored(m.output, y, m.u, m.radii) for oc, m in zip(waiting, made, strict=True)]
             rates = [oc._discount(discount) for oc in waiting]
-            # If the update of a tracker can still fail after that, keep a copy of all steps.
-            careful = not all(t.atomic for oc in waiting for t in oc.trackers)
-            before = copy.deepcopy(self.steps) if careful else self.steps
+            levels = [oc._levels for oc in waiting]
+            for level, score in zip(levels, scores, strict=True):
+                level.ready(*score)
+            # Let all of them learn, or none: only where an update can still fail must the states before it be kept.
+            kept = [level.keep() for level in levels] if any(level.fragile for level in levels) else []
             try:
-                ready = dict(zip(map(id, waiting), zip(rates, scores, strict=True), strict=True))
-                alarms = [oc._learn(target, y, *ready[id(oc)]) if id(oc) in ready else [] for oc in self.steps]
+                own = [
+                    level.update(*score, m.radii, rate)
+                    for level, score, m, rate in zip(levels, scores, made, rates, strict=True)
+                ]
             except BaseException:
-                self.steps = before
+                for level, state in zip(levels, kept, strict=False):
+                    level.put_back(state)
                 raise
+            # Nothing below can fail.
+            parts = zip(waiting, made, scores, own, rates, strict=True)
+            found = {id(oc): oc._record(target, m, *score, *radii, rate) for oc, m, score, radii, rate in parts}
+            alarms = [found.get(id(oc), []) for oc in self.steps]
         self._tell(alarms)
         return len(waiting)
 

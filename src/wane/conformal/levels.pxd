@@ -26,7 +26,7 @@ cdef class Levels:
     cdef double[:, ::1] radii, own, kept
     cdef Cells cells
     cdef readonly bint alone
-    cdef bint fragile
+    cdef readonly bint fragile
     @cython.locals(c=Py_ssize_t)
     cpdef tuple predict(self, double floor)
     @cython.locals(radius=double)

@@ -131,7 +131,7 @@ class Levels:
         Returns what the trackers would play by themselves before and after it.
         """
         own = self.own_radii()
-        before = self._keep() if self.fragile else None
+        before = self.keep() if self.fragile else None
         try:
             if self.alone:
                 self._learn_one(lower, radii[0], discount)
@@ -142,9 +142,15 @@ class Levels:
             after = self.own_radii()
         except BaseException:
             if self.fragile:
-                self._put_back(before)
+                self.put_back(before)
             raise
         return own, after
+
+    def ready(self, lower: float, upper: float) -> None:
+        """Let the trackers raise or warn about a label before any of them learns it."""
+        self.first._ready(lower)
+        if self.second is not None:
+            self.second._ready(upper)
 
     def warm_start(self, scores: list[Any]) -> None:
         """Learn scores of the past, an array for each side; all trackers or none."""
@@ -153,17 +159,17 @@ class Levels:
             for c, tracker in enumerate(self.trackers):
                 tracker.warm_start(scores[c // self.count])
         except BaseException:
-            self._put_back(before)
+            self.put_back(before)
             raise
 
-    def _keep(self) -> Any:
+    def keep(self) -> Any:
         """The states as they are: None where a row of numbers holds them."""
         if self.kept.shape[1] == 0:
             return [plain_data.snapshot(t) for t in self.trackers]
         self._write(self.kept, 0)
         return None
 
-    def _put_back(self, before: Any) -> None:
+    def put_back(self, before: Any) -> None:
         """The states as they were."""
         if before is None:
             self._read(self.kept, 0)

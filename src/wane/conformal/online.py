@@ -12,7 +12,7 @@ from wane.checks import described, discount_factor, whole
 from wane.conformal.monitor import Monitor
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
 from wane.conformal.settings import Settings, bound_of, checked_band, trackers_for
-from wane.conformal.waiting import Waiting
+from wane.conformal.waiting import Made, Waiting
 from wane.covered import covers
 from wane.errors import InputTypeError
 from wane.scores import Score, as_score, uniforms
@@ -289,20 +289,24 @@ class OnlineConformal:
         radius = radii[0] if self.settings.single else self._by_level(radii)
         return Prediction(id, self.settings.alpha, sets, radius, self._levels.cold())
 
-    def _learn(self, id: Hashable, y: Any, d: float, scores: tuple[float, float] | None = None) -> list[Alarm]:
+    def _learn(self, id: Hashable, y: Any, d: float) -> list[Alarm]:
         """Do all of ``update`` except calling on_alarm, and return the alarms.
 
         Args:
             id: of a prediction that waits.
             y: its label.
             d: the discount; NaN stands for the method's own.
-            scores: of the label, if the caller has computed them already.
         """
-        settings, waiting = self.settings, self._waiting
-        made = waiting.find(id)
-        radii = made.radii
-        below, above = scores or settings.scored(made.output, y, made.u, radii)
-        before, after = self._levels.update(below, above, radii, d)
+        made = self._waiting.find(id)
+        below, above = self.settings.scored(made.output, y, made.u, made.radii)
+        before, after = self._levels.update(below, above, made.radii, d)
+        return self._record(id, made, below, above, before, after, d)
+
+    def _record(
+        self, id: Hashable, made: Made, below: float, above: float, before: Any, after: Any, d: float
+    ) -> list[Alarm]:
+        """Keep what is known of a label that the trackers have learned, and return the alarms. This cannot fail."""
+        settings, waiting, radii = self.settings, self._waiting, made.radii
         covered: tuple[bool, ...] = (covers(radii[0], below),)
         said: tuple[float, ...] = (below,)
         if not settings.single:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import EXTREME, described, scalar, share
+from wane.checks import EXTREME, alpha_of, described, scalar, share
 from wane.conformal.levels import Levels
 from wane.covered import covers
 from wane.errors import Cure, InputError, InputTypeError, Setting, UnboundedError
@@ -206,8 +206,8 @@ def trackers_for(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[s
         if alpha is None and "coverage" in hyperparameters:
             hyperparameters = dict(hyperparameters)
             wanted = hyperparameters.pop("coverage")
-            several = isinstance(wanted, Sequence) or bool(getattr(wanted, "ndim", False))
-            alpha = [round(1.0 - c, 12) for c in wanted] if several else round(1.0 - wanted, 12)
+            several = not isinstance(wanted, str) and (isinstance(wanted, Sequence) or getattr(wanted, "ndim", 0) > 0)
+            alpha = [alpha_of(c) for c in wanted] if several else alpha_of(wanted)
         if alpha is None:
             raise InputTypeError(
                 "give alpha, the share of labels that may be missed",
@@ -247,7 +247,7 @@ def per_side(levels: Any, score: Score) -> list[float]:
 
 def checked_levels(alpha: Any) -> Any:
     """Check alpha, and return one level as a number, several as a tuple."""
-    if getattr(alpha, "ndim", 0) == 0 and not isinstance(alpha, (Sequence, set)):
+    if isinstance(alpha, str) or (getattr(alpha, "ndim", 0) == 0 and not isinstance(alpha, (Sequence, set))):
         return share("alpha", alpha)
     levels = tuple(share("alpha", a) for a in alpha)
     if not levels or len(set(levels)) < len(levels):

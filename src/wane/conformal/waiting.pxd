@@ -16,6 +16,7 @@ cdef class Waiting:
     cpdef Made find(self, id)
     @cython.locals(made=Made)
     cpdef label(self, id, said, covered, before, after)
+    cpdef labelled(self, id, number, radii, said, covered, before, after)
     @cython.locals(made=Made)
     cpdef expire(self, id)
     cpdef close(self, id, tuple what)

@@ -89,7 +89,11 @@ class Waiting:
             before, after: what the trackers would play by themselves before and after they learned it.
         """
         made = self.pending.pop(id)
-        self.close(id, ("labelled", made.radii, said, covered, before, after, self.made - made.number - 1))
+        self.labelled(id, made.number, made.radii, said, covered, before, after)
+
+    def labelled(self, id: Hashable, number: int, radii: Any, said: Any, covered: Any, before: Any, after: Any) -> None:
+        """Remember a prediction, of this number and with these radii, whose label came after all that were made."""
+        self.close(id, ("labelled", radii, said, covered, before, after, self.made - number - 1))
 
     def expire(self, id: Hashable) -> None:
         """Give up waiting for the label of a prediction."""

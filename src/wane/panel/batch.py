@@ -20,6 +20,7 @@ from wane.checks import whole
 from wane.conformal import rounds
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import add_in_order, play_streams
+from wane.errors import WaneError
 from wane.state import data as plain_data
 from wane.trackers.loss_tracker import guessed_epsilon
 
@@ -153,6 +154,17 @@ def restored_on_error(panel: Panel, places: np.ndarray) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def rows_counted_from(begin: int, order: np.ndarray | None = None) -> Iterator[None]:
+    """Let errors name the user's row: those of the block count rows from ``begin`` on, in this order."""
+    try:
+        yield
+    except WaneError as error:
+        if error.row is not None:
+            error.row = begin + error.row if order is None else int(order[begin + error.row])
+        raise
+
+
 def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -> Played:
     """Play all rows, and return their results in the same order. After an error the panel is as before.
 
@@ -173,7 +185,8 @@ def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -
         tail = panel.tail.take(np.flatnonzero(np.isin(panel.tail.place, parts[0].places)))
         for part in parts:
             n = int(part.starts[-1])
-            tail = play(panel, levels, part, tail, lag, played.take(slice(begin, begin + n)))
+            with rows_counted_from(begin, order):
+                tail = play(panel, levels, part, tail, lag, played.take(slice(begin, begin + n)))
             begin += n
         return tail
 
@@ -247,10 +260,10 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
 
     # Results are about the new rows only.
     if back is None:
-        judge(panel, rows, below, above, into)
+        judge(panel, rows.places, rows.starts, rows.outputs, below, above, into)
     else:
         into.radii[:] = radii[back]
-        judge(panel, rows, below[back], above[back], into)
+        judge(panel, rows.places, rows.starts, rows.outputs, below[back], above[back], into)
 
     # What is left waits for the next piece, or for the next call.
     if not (news < bounds[1:]).any():
@@ -330,25 +343,33 @@ def choose_epsilons(
         levels.write(panel.states, place)
 
 
-def judge(panel: Panel, rows: Rows, below: np.ndarray, above: np.ndarray, into: Played) -> None:
+def judge(
+    panel: Panel,
+    places: np.ndarray,
+    starts: np.ndarray,
+    outputs: Any,
+    below: np.ndarray,
+    above: np.ndarray,
+    into: Played,
+) -> None:
     """Fill in the intervals of a piece and what they covered, and add both to the counts of ``Panel.summary``."""
     settings, radii = panel.settings, into.radii
     judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])  # rows with a label and an interval
-    some = np.flatnonzero(np.diff(rows.starts) > 0)  # ``reduceat`` is wrong about streams without rows
+    some = np.flatnonzero(np.diff(starts) > 0)  # ``reduceat`` is wrong about streams without rows
     if not len(some):
         return
-    cuts, places = rows.starts[:-1][some], rows.places[some]
-    panel.labels[places] += np.add.reduceat(judged, cuts, dtype=np.int64)
+    cuts, judging = starts[:-1][some], places[some]
+    panel.labels[judging] += np.add.reduceat(judged, cuts, dtype=np.int64)
     for i in range(len(settings.alphas)):
-        into.lower[:, i], into.upper[:, i], wide = settings.intervals(rows.outputs, radii, i)
+        into.lower[:, i], into.upper[:, i], wide = settings.intervals(outputs, radii, i)
         covered = settings.covered(below, above, radii.T, i)
         into.covered[:, i] = np.where(judged, covered, -1)
-        panel.misses[places, i] += np.add.reduceat(judged & ~covered, cuts, dtype=np.int64)
+        panel.misses[judging, i] += np.add.reduceat(judged & ~covered, cuts, dtype=np.int64)
         finite = np.isfinite(wide)
         if not finite.all():
-            panel.unbounded[places, i] += np.add.reduceat(judged & ~finite, cuts, dtype=np.int64)
+            panel.unbounded[judging, i] += np.add.reduceat(judged & ~finite, cuts, dtype=np.int64)
         wide = np.where(judged & finite, wide, 0.0)
-        add_in_order(panel.widths.data, i, rows.places.data, rows.starts.data, wide.data)
+        add_in_order(panel.widths.data, i, places.data, starts.data, wide.data)
 
 
 def warm_streams(panel: Panel, places: np.ndarray) -> None:

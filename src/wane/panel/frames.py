@@ -124,9 +124,8 @@ def run(
     for name, values in zip(forecasts, outputs, strict=True):
         if not np.isfinite(values).all():
             t = int(np.argmin(np.isfinite(values)))
-            raise InputError(
-                f"the column {name!r} must hold a finite forecast in every row, got {values[t]} in row {t}"
-            )
+            said = f"the column {name!r} must hold a finite forecast in every row, got {values[t]}"
+            raise InputError(said, argument=name, row=t, cure="fill it, or drop the row")
     labels = table.numbers(y)
     model: Any = outputs[0] if len(outputs) == 1 else tuple(outputs)
 
@@ -370,7 +369,7 @@ def missing_column(names: list[str], there: list[str]) -> None:
     for name in names:
         if name not in there:
             raise NotFoundError(
-                f"there is no column {name!r}", argument=name, cure=f"there are {', '.join(map(str, there))}"
+                f"there is no column {name!r}", argument=name, cure=f"there are {', '.join(map(str, there)) or 'none'}"
             )
 
 
@@ -378,7 +377,7 @@ def refuse_missing(table: Arrays | Frame, name: str) -> None:
     """Raise an error about the first missing value in a column of ids, times or groups."""
     if (row := table.missing(name)) is not None:
         raise InputError(
-            f"the column {name!r} has no value in row {row}",
+            f"the column {name!r} has no value",
             argument=name,
             row=row,
             cure="fill missing values, or drop those rows",

@@ -140,7 +140,7 @@ class Groups:
             begin, end = int(starts[s]), int(starts[s + 1])
             for t in [*new[cuts[s] : cuts[s + 1]].tolist(), end]:
                 if t > begin:
-                    batch.run(parent, rows.part(s, s + 1, begin, t), delay)
+                    batch.run(parent, rows.part(s, s + 1, begin, t), delay, order[begin:t])
                     begin = t
                 if t < end:
                     self._adopt(keys[t], int(places[s]))

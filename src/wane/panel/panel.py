@@ -130,7 +130,8 @@ class Panel:
 
     def ids(self) -> list[Any]:
         """Return the ids of the streams, in the order in which they came."""
-        return self.index.ids()
+        with self._lock:
+            return self.index.ids()
 
     def predict(self, ids: Any, outputs: Any) -> Intervals:
         """Make one interval for each of these streams. Only the last prediction of a stream waits for its label.

@@ -43,7 +43,7 @@ def waiting_layout(panel: Panel) -> np.dtype:
 def rows(panel: Panel) -> tuple[list[Any], list[bytes]]:
     """Return the ids and a row of bytes for each; the caller holds the lock."""
     n, tail = len(panel.index), panel.tail
-    head = MARK + panel.settings.fingerprint()
+    head = MARK + panel.settings.fingerprint
     fixed = np.zeros(n, dtype=layout(panel))
     for name in panel.ARRAYS:
         fixed[name] = getattr(panel, name)[:n]
@@ -65,6 +65,10 @@ def rows(panel: Panel) -> tuple[list[Any], list[bytes]]:
 def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
     """Fill a panel that has no streams yet. After an error the panel must not be used."""
     # Give each id a place in the panel.
+    given = list(given)
+    for i, row in enumerate(given):
+        if not isinstance(row, (bytes, bytearray, memoryview)):
+            raise InputTypeError(f"must be bytes, got {described(row)}", about="rows", row=i, cure=OTHER)
     given = [bytes(row) for row in given]
     places = panel.index.places(ids, add=True)
     if len(places) != len(given):
@@ -75,7 +79,7 @@ def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
 
     # Take each row apart, and check that it is as long as its fields say.
     fixed, late = layout(panel), waiting_layout(panel)
-    head = MARK + panel.settings.fingerprint()
+    head = MARK + panel.settings.fingerprint
     begin = len(head)
     records = np.empty(len(given), dtype=fixed)
     tails, owners = [], []

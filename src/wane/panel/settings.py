@@ -58,6 +58,12 @@ class PanelSettings(Settings):
                 cure=("give ", Setting("warm_up"), ", how many"),
             )
         self.parts = 2 if hasattr(score, "pair") else 1  # how many numbers of a model the score needs
+        # Eight bytes that are the same for settings that mean the same, however they were given. The trackers say what
+        # they were made with, defaults included; they must not have learned yet.
+        made = [tracker.state_dict()["parameters"] for tracker in trackers]
+        limits = [0.0 if limit == 0.0 else limit for limit in self.limits]  # -0.0 limits as 0.0 does
+        shared = [str(method), made, self.score.state_dict(), list(self.alphas), limits, self.on_unbounded, self.warm_up]
+        self.fingerprint = hashlib.sha256(dumps(shared).encode()).digest()[:8]
 
     def columns_of(self, outputs: Any) -> np.ndarray:
         """Check model outputs, and return them as an array of shape (rows, parts), as a panel keeps them."""
@@ -93,7 +99,3 @@ class PanelSettings(Settings):
             "warm_up": self.warm_up,
             "hyperparameters": self.hyperparameters,
         }
-
-    def fingerprint(self) -> bytes:
-        """Return eight bytes that tell whether two panels have the same settings."""
-        return hashlib.sha256(dumps(self.plain()).encode()).digest()[:8]

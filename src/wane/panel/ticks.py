@@ -12,7 +12,16 @@ import numpy as np
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import predict_streams, ready_streams, update_streams
 from wane.errors import InputError
-from wane.panel.batch import PIECE, Tail, over_threads, restored_on_error, warm_streams
+from wane.panel.batch import (
+    PIECE,
+    Played,
+    Tail,
+    judge,
+    over_threads,
+    restored_on_error,
+    rows_counted_from,
+    warm_streams,
+)
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -61,10 +70,11 @@ def checked(panel: Panel, ids: Any, y: Any) -> Batch:
         )
     labels, known = settings.labels(y, len(places))
     # Score the labels piece by piece, as they will be learned.
-    scored = [
-        (p, *settings.scores(settings.outputs_of(panel.outputs[places[p]]), labels[p], known[p]))
-        for p in slices(len(places))
-    ]
+    scored = []
+    for p in slices(len(places)):
+        with rows_counted_from(p.start):
+            outputs = settings.outputs_of(panel.outputs[places[p]])
+            scored.append((p, *settings.scores(outputs, labels[p], known[p])))
     batch = Batch(places, known, known & ~panel.warm[places], scored)
     # A tracker may refuse a score. Ask all of them before the first one learns.
     if panel.flat:
@@ -108,15 +118,11 @@ def learn_piece(panel: Panel, levels: Levels, batch: Batch, p: slice, below: np.
     else:
         for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
             panel.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
-    judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])  # streams with a label and an interval
+    alone = np.arange(len(places) + 1, dtype=np.intp)  # each stream has one row
     outputs = settings.outputs_of(panel.outputs[places])
-    panel.labels[places] += judged
-    for i in range(len(settings.alphas)):
-        wide = settings.intervals(outputs, radii, i)[2]
-        panel.misses[places, i] += judged & ~settings.covered(below, above, radii.T, i)
-        finite = np.isfinite(wide)
-        panel.widths[places, i] += np.where(judged & finite, wide, 0.0)
-        panel.unbounded[places, i] += judged & ~finite
+    played = Played.empty(len(places), panel)
+    played.radii[:] = radii
+    judge(panel, places, alone, outputs, below, above, played)
 
 
 def slices(rows: int) -> list[slice]:

@@ -59,7 +59,7 @@ class Session:
             return rows.where(0) + (f" and the {more:,} rows after it" if more else "")
 
         before = self.last
-        with located(where), self.panel._lock, self.panel._index_kept():
+        with located(where), self.panel._lock, self.panel._index_restored_on_error():
             try:
                 places = self.panel.index.places(rows.ids, add=True)
                 if rows.times is not None and len(places):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described
+from wane.checks import alpha_of, described
 from wane.errors import InputError, InputTypeError, Setting
 from wane.trackers.base import Tracker
 
@@ -175,7 +175,7 @@ def make(name: str, alpha: float | None = None, *, coverage: float | None = None
     if (alpha is None) == (coverage is None):
         raise InputTypeError("give alpha, the share of misses, or coverage = 1 - alpha, and not both", argument="alpha")
     if alpha is None:
-        alpha = round(1.0 - coverage, 12)  # type: ignore[operator]
+        alpha = alpha_of(coverage)
     if isinstance(alpha, (float, np.floating)) and alpha > 0.5:
         warnings.warn(
             f"alpha = {alpha:g} is the share of rounds that may be missed: did you mean coverage={alpha:g}?",
