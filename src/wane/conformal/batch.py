@@ -15,6 +15,7 @@ import numpy as np
 from wane.checks import discount_factors, whole
 from wane.conformal.predictions import Alarm, Table
 from wane.conformal.rounds import play_rows
+from wane.conformal.waiting import Made
 from wane.errors import IdError, InputError
 from wane.scores import uniforms
 from wane.state import data as plain_data
@@ -231,13 +232,13 @@ def remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, be
     left = np.flatnonzero(~labelled[n:])  # the rounds that still wait at the end
     expiring = len(waiting.pending) + len(left) + delay >= waiting.most
 
+    keys = names.tolist() if isinstance(names, np.ndarray) else names
     begun = np.arange(rounds) if expiring else left
-    columns = (radii[n + begun].tolist(), widths[:, n + begun].T.tolist())
-    played = dict(zip(begun.tolist(), zip(*[map(tuple, column) for column in columns], strict=True), strict=True))
+    played = dict(zip(begun.tolist(), map(tuple, radii[n + begun].tolist()), strict=True))
 
     def predict(t: int) -> None:
         waiting.made = first + t
-        waiting.add(own_kind(names[t]), oc.score.row(outputs, t), None if u is None else float(u[t]), *played[t])
+        waiting.add(keys[t], None, None, played[t], ())
 
     # Collect what ``explain`` tells about each label, as Python's own numbers, since the state is plain data.
     labels = arriving if expiring else arriving[max(0, len(arriving) - waiting.history) :]
@@ -253,22 +254,29 @@ def remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, be
             for t in range(done, moment + 1):
                 predict(t)
             done = moment + 1
-            waiting.label(old[row] if row < n else own_kind(names[row - n]), *map(tuple, known))
+            waiting.label(old[row] if row < n else keys[row - n], *map(tuple, known))
         for t in range(done, rounds):
             predict(t)
     else:
         # All older predictions with a label leave, also those that the history is too short to show.
         numbers = {row: waiting.pending.pop(old[row]).number for row in arriving[arriving < n].tolist()}
         for row, moment, *known in events:
-            key, number = (old[row], numbers[row]) if row < n else (own_kind(names[row - n]), first + row - n)
+            key, number = (old[row], numbers[row]) if row < n else (keys[row - n], first + row - n)
             waiting.made = first + moment + 1
             waiting.labelled(key, number, *map(tuple, known))
         for t in left.tolist():
             predict(t)
 
+    # Few predictions still wait. Only these need the model's output and the widths.
+    for key, made in waiting.pending.items():
+        if made.number >= first:
+            t = made.number - first
+            uniform, wide = None if u is None else float(u[t]), tuple(widths[:, n + t].tolist())
+            waiting.pending[key] = Made(made.number, oc.score.row(outputs, t), uniform, made.radii, wide)
+
     # Predictions that were skipped above count too, and their ids stay in use.
     waiting.made = first + rounds
-    for key in names[-1:].tolist() if isinstance(names, np.ndarray) else names:
+    for key in keys[-1:] if isinstance(names, np.ndarray) else keys:
         waiting.reserve(key)
 
 

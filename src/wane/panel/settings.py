@@ -62,7 +62,15 @@ class PanelSettings(Settings):
         # they were made with, defaults included; they must not have learned yet.
         made = [tracker.state_dict()["parameters"] for tracker in trackers]
         limits = [0.0 if limit == 0.0 else limit for limit in self.limits]  # -0.0 limits as 0.0 does
-        shared = [str(method), made, self.score.state_dict(), list(self.alphas), limits, self.on_unbounded, self.warm_up]
+        shared = [
+            str(method),
+            made,
+            self.score.state_dict(),
+            list(self.alphas),
+            limits,
+            self.on_unbounded,
+            self.warm_up,
+        ]
         self.fingerprint = hashlib.sha256(dumps(shared).encode()).digest()[:8]
 
     def columns_of(self, outputs: Any) -> np.ndarray:
