@@ -157,9 +157,10 @@ class Horizons:
             y: y[tau] is the label of time tau, counted from the first row's time. NaN is a label that never comes, and
                 so are times after the end of ``y``. Forecasts made at time tau + delay and later have learned the label
                 of tau; so has the forecast that would follow the last row.
-            delay: in times. Give labels of times before the first row that are still unknown then to ``update``.
-            times: your own keys for the times, from the first row's time on and as far as the forecasts reach. Then
-                give labels of earlier rows that are still unknown to ``update``.
+            delay: how many times later a label is known. Labels of times before the first row that are not known by
+                then are not learned here; give them to ``update``.
+            times: your own keys for the times, from the first row's time on and as far as the forecasts reach. With
+                them, no label of an earlier forecast is learned here; give those to ``update``.
         """
         # Check the input of all steps.
         delay = whole("delay", delay, 0)
@@ -170,6 +171,7 @@ class Horizons:
         if keys is not None and len(outputs) and len(keys) < reach:
             raise InputError(f"must reach as far as the forecasts, {reach} of them, got {len(keys)}", about="times")
         with self._lock:
+            # The steps are played one after the other. If one of them fails, all are put back.
             rows, start = len(outputs), self.time
             before = copy.deepcopy(self.steps)
             try:
@@ -182,7 +184,7 @@ class Horizons:
                     )
                     first_alarms = oc._learn(now, y[0], math.nan) if known_now else []
 
-                    # The labels of this step, and after how many further forecasts each is known.
+                    # Find the labels of this step, and after how many further forecasts each is known.
                     about = [i * self.stride + h for i in range(rows)]
                     ids = [start + tau if keys is None else keys[tau] for tau in about]
                     labels = [known_at(y, tau) for tau in about]

@@ -201,20 +201,24 @@ class Monitor(Stateful):
         """
         window = self.window
         missed, widths = np.asarray(self.missed), np.asarray(self.widths)
+        # The rings may hold only values that a round can write.
         known = (
             np.isin(missed, (0.0, 1.0)).all()
             and ((np.abs(widths) <= WIDEST) | np.isin(widths, (UNBOUNDED, UNKNOWN))).all()
         )
         if not known or self.rounds < 0 or self.place != self.rounds % window or abs(self.coverage_error) > LIMIT:
             return False
+        # Replay the rounds of the window, oldest first.
         kept = min(self.rounds, window)
         missed, widths = (np.roll(ring, -self.place)[window - kept :] for ring in (missed, widths))
         widths = np.where(widths == UNBOUNDED, np.inf, np.where(widths == UNKNOWN, np.nan, widths))
         again = Monitor(**{k: getattr(self, k) for k in self.parameters})
         again.run(1.0 - missed, widths)
+        # If these were all rounds, everything must be equal.
         if self.rounds <= window:
             free = ("coverage_error",) if self.rounds > 1 else ()  # it depends on discounts that are not stored
             return all(np.array_equal(getattr(self, k), getattr(again, k)) for k in self.memory if k not in free)
+        # Otherwise the counts must be possible, given how many rounds have left the window.
         gone = self.rounds - window
         run = again.current_misses
         return (
@@ -238,6 +242,7 @@ class Monitor(Stateful):
 
     def _add(self, miss, width, discount):
         """Record one round whose values are checked."""
+        # Replace the oldest round of the window, and count misses.
         place = self.place
         left = int(self.missed[place])  # the miss that leaves the window; 0 while the window is not full
         self.missed[place] = miss
@@ -248,6 +253,7 @@ class Monitor(Stateful):
         self.current_misses = (self.current_misses + 1) * miss
         self.longest_misses = max(self.longest_misses, self.current_misses)
         self.coverage_error = min(max(discount * self.coverage_error + (miss - self.alpha), -LIMIT), LIMIT)
+        # The mean is over finite widths. The ring marks the other widths, because memory holds finite numbers only.
         if -WIDEST <= width <= WIDEST:
             self.bounded = self.bounded + 1
             self.mean_width = self.mean_width + (width - self.mean_width) / self.bounded  # a sum could overflow
@@ -257,6 +263,7 @@ class Monitor(Stateful):
             self.widths[place] = UNBOUNDED
         else:
             self.widths[place] = UNKNOWN
+        # A full window may be the worst so far. Raise an alarm only when it changes its side of the band.
         alarm = 0
         if self.rounds >= self.window:
             if self.local_misses > self.most_local_misses:

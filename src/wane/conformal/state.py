@@ -35,6 +35,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
             "window": monitor.window,
             "band": [monitor.low, monitor.high],
         },
+        # Lists keep the order of predictions, and allow ids that JSON has no keys for.
         "memory": {
             **{k: getattr(oc._waiting, name) for k, name in MEMORY.items()},
             "alarmed": [[*key, round] for key, round in sorted(oc._alarmed.items())],

@@ -135,6 +135,12 @@ class Played:
         """Select rows. A slice shares the memory, so that it can be filled in."""
         return Played(self.radii[rows], self.lower[rows], self.upper[rows], self.covered[rows])
 
+    def unsorted(self, order: np.ndarray) -> Played:
+        """Bring the rows back into the order that they had before ``order`` sorted them."""
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return self.take(back)
+
 
 @contextmanager
 def restored_on_error(panel: Panel, places: np.ndarray) -> Iterator[None]:
@@ -180,7 +186,7 @@ def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -
     mine = np.isin(panel.tail.place, rows.places)
 
     def work(piece: tuple[int, list[Rows]], levels: Levels) -> Tail:
-        # Labels that the streams of this piece still owe come first; each part leaves those that the next must learn.
+        # Earlier rows whose labels are not learned yet come first. Each part hands on the rows that are left.
         begin, parts = piece
         tail = panel.tail.take(np.flatnonzero(np.isin(panel.tail.place, parts[0].places)))
         for part in parts:
@@ -274,7 +280,7 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
 
 
 def play_warm(panel, levels, warm, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii):
-    """Play those streams of a piece that are ``warm``, by ``play_streams``, whose names the other arguments have."""
+    """Play the streams of a piece that are ``warm``. The other arguments are those of ``play_streams``."""
     own, playing = np.empty((1, radii.shape[1])), np.zeros(1, dtype=np.intp)
     streams = [array.data for array in (panel.states, places, bounds, news, begins)]
     rows = [array.data for array in (floors, below, above, NO_DISCOUNTS, radii, own, playing)]

@@ -164,7 +164,20 @@ def columns(played: Played, settings: Any, prefix: str) -> dict[str, np.ndarray]
     return dict(zip([prefix + name for name in new_columns(settings)], made, strict=True))
 
 
-class Arrays:
+class Columns:
+    """What the two kinds of tables share."""
+
+    columns: list[str]
+
+    def need(self, names: list[str]) -> None:
+        """Raise an error about the first of these columns that does not exist."""
+        for name in names:
+            if name not in self.columns:
+                there = ", ".join(map(str, self.columns))
+                raise NotFoundError(f"there is no column {name!r}", argument=name, cure=f"there are {there}")
+
+
+class Arrays(Columns):
     """A table that was given as a dict of arrays. It has the methods of ``Frame``."""
 
     def __init__(self, frame: Mapping[str, Any]) -> None:
@@ -174,10 +187,6 @@ class Arrays:
         if len(set(lengths.values())) > 1:
             raise InputError(f"the columns must be of one length, got {lengths}", argument="frame")
         self.columns = list(frame)
-
-    def need(self, names: list[str]) -> None:
-        """Raise an error about the first of these columns that does not exist."""
-        missing_column(names, self.columns)
 
     def missing(self, name: str) -> int | None:
         """Return the first row in which a column has no value, or None."""
@@ -198,9 +207,8 @@ class Arrays:
 
     def array(self, name: str) -> np.ndarray:
         """Return a column as an array; a missing value is an error."""
-        values = self.arrays[name]
         refuse_missing(self, name)
-        return values
+        return self.arrays[name]
 
     def streams(self, id: str | None, time: str | None, duplicates: str) -> tuple[Any, np.ndarray, Any]:
         """Find the order that brings the rows of each stream together, in time.
@@ -230,7 +238,7 @@ class Arrays:
         return {renamed(k, id, by): np.asarray(v) for k, v in data.items()}
 
 
-class Frame:
+class Frame(Columns):
     """A table that was given as a data frame, of any kind that narwhals knows."""
 
     def __init__(self, frame: Any) -> None:
@@ -250,10 +258,6 @@ class Frame:
                 cure="collect() a lazy one first",
             ) from None
         self.columns = list(self.frame.columns)
-
-    def need(self, names: list[str]) -> None:
-        """Raise an error about the first of these columns that does not exist."""
-        missing_column(names, self.columns)
 
     def missing(self, name: str) -> int | None:
         """Return the first row in which a column has no value, or None."""
@@ -362,15 +366,6 @@ def as_floats(name: str, values: np.ndarray) -> np.ndarray:
             f"the column {name!r} must hold numbers, got {values.dtype}", argument=name, cure="convert it first"
         )
     return np.ascontiguousarray(values, dtype=np.float64)
-
-
-def missing_column(names: list[str], there: list[str]) -> None:
-    """Raise an error about the first of the names that is not there."""
-    for name in names:
-        if name not in there:
-            raise NotFoundError(
-                f"there is no column {name!r}", argument=name, cure=f"there are {', '.join(map(str, there)) or 'none'}"
-            )
 
 
 def refuse_missing(table: Arrays | Frame, name: str) -> None:

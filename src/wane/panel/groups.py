@@ -153,11 +153,7 @@ class Groups:
         children._make_room()
         child_outputs = settings.outputs_of(columns[by_group])
         rows = Rows(streams, bounds, child_outputs, labels[by_group], given[by_group], pos[by_group], child_ends)
-        user_rows = order[by_group]
-        played = batch.run(children, rows, delay, user_rows)
-        back = np.empty(len(by_group), dtype=np.intp)
-        back[user_rows] = np.arange(len(by_group))
-        return played.take(back)
+        return batch.run(children, rows, delay, order[by_group]).unsorted(order[by_group])
 
     def _adopt(self, key: Any, place: int) -> None:
         """If the group is new, make its trackers as copies of those of its stream, the parent at ``place``."""

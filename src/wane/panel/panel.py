@@ -227,11 +227,7 @@ class Panel:
         self._make_room()
         rows = Rows(places, starts, outputs, labels, known, None, self.seen[places] + np.diff(starts))
         played = batch.run(self, rows, delay, order)
-        if order is None:
-            return played
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return played.take(back)
+        return played if order is None else played.unsorted(order)
 
     def _refuse_repeated(self, places: np.ndarray) -> None:
         """Raise an error if a stream comes twice in a batch."""

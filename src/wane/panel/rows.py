@@ -16,6 +16,7 @@ from wane.checks import described
 from wane.conformal.levels import Levels
 from wane.errors import InputError, InputTypeError
 from wane.panel.batch import Tail
+from wane.panel.state import empty_panel
 from wane.state import data as plain_data
 from wane.state.encoding import dumps, loads
 from wane.state.stateful import Stateful
@@ -136,8 +137,6 @@ def wrong(row: bytes, head: bytes) -> str:
 
 def panel_like(cls: type[Panel], settings: Any) -> Panel:
     """Make a panel without streams, with the settings of another panel or with the given arguments."""
-    from wane.panel.state import empty_panel
-
     if isinstance(settings, cls):
         return empty_panel(cls, {**settings.settings.plain(), "threads": settings.threads})
     if isinstance(settings, Mapping):

@@ -81,6 +81,7 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
     panel.index = Index.from_state(memory["index"])
     n = len(panel.index)
     panel._allot(n)
+    # Check each array against that of an empty panel with as many streams.
     saved = memory["trackers"]  # empty if the trackers are rows of the array ``states``
     for name in panel.ARRAYS:
         array, pattern = unpacked(memory[name]), getattr(panel, name)
@@ -89,6 +90,7 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
         if array.shape != pattern.shape or not np.can_cast(array.dtype, pattern.dtype):
             raise InputError(f"{name} must have shape {pattern.shape}, got {array.shape}")
         setattr(panel, name, array.astype(pattern.dtype))  # older versions counted with 32 bits
+    # Trackers that were saved one by one become rows if their method has a state of fixed size by now.
     if len(saved) != (n if saved or not panel.flat else 0):
         raise InputError(f"{n} streams need as many sets of trackers, got {len(saved)}")
     for i, parts in enumerate(saved):
