@@ -173,7 +173,7 @@ class Columns:
         """Raise an error about the first of these columns that does not exist."""
         for name in names:
             if name not in self.columns:
-                there = ", ".join(map(str, self.columns))
+                there = ", ".join(map(str, self.columns)) or "none"
                 raise NotFoundError(f"there is no column {name!r}", argument=name, cure=f"there are {there}")
 
 
