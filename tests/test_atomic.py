@@ -8,6 +8,7 @@ fail. Everything else may fail at any line: there each line fails in turn, and t
 
 import ast
 import functools
+import gc
 import inspect
 import itertools
 import json
@@ -97,11 +98,13 @@ class Watch:
 
     def of(self, call, *arguments):
         before = sys.gettrace()
+        gc.disable()  # other packages have callbacks there, which are no steps of ours
         sys.settrace(self)
         try:
             call(*arguments)
         finally:
             sys.settrace(before)
+            gc.enable()
 
     def doubts(self):
         steps = ((statements(code).get(line), self.names[code]) for code, line in self.lines)
