@@ -1,6 +1,6 @@
 # Each target works alone on a fresh machine: it makes the virtual environment, installs, builds and runs.
 #   make demo    the paper's Table 1 and Figure 1 on bundled data, into demo/
-#   make test    lint, then the whole suite compiled, then that of all that can be compiled once more uncompiled
+#   make test    lint; the full test suite on the compiled package, then the compiled modules again as plain Python
 #   make lint    style, types, the direction of imports
 #   make test-old-cpu   what depends on rounding, with the loops of NumPy and OpenBLAS for older processors; part of make test
 #   make bench   speed, as ratios within one run

@@ -252,13 +252,13 @@ def test_advice_follows_its_rule():
         line("split", 0.9, 0.9, 1.0, 0.1),
     )
     assert advice([good, cheap, wide], 0.1, 10**6)["recommendation"] == (
-        "auto: it covers 90.0 %, wanted are 90 %, and its pinball loss is within 0.5 % of the best that come near "
+        "auto: it covers 90.0 % (target 90 %), and its pinball loss is within 0.5 % of the best near the target "
         "(aci). aci is 5.0 % narrower, but is off by 0.30 in its worst 100 rounds, not 0.10."
     )
     assert advice([line("auto", 0.9, 1.02, 2.0), cheap], 0.1, 10**6)["method"] == "aci"
     assert advice([line("auto", 0.8, 1.0, 1.0), cheap], 0.1, 10**6)["method"] == "aci"
     assert advice([line("auto", 0.7, 1.0, 1.0)], 0.1, 10**6)["recommendation"] == (
-        "auto: it covers 70.0 %, wanted are 90 %, and no other comes nearer, but that is not near: look at the data, "
+        "auto: it covers 70.0 % (target 90 %); no other method comes nearer, but that is not near: look at the data, "
         "or take more of it."
     )
 

@@ -111,7 +111,7 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[s
     >>> a = {"method": "a", "coverage": 0.9, "miss_of_target": 0.0, "pinball": 1.0, "width": 2.0, **row}
     >>> b = {"method": "b", "coverage": 0.8, "miss_of_target": 0.1, "pinball": 0.9, "width": 1.8, **row}
     >>> advice([a, b], 0.1, 1000)["recommendation"]
-    'a: it covers 90.0 %, wanted are 90 %, as the only one that comes near. b is 10.0 % narrower, but covers 80.0 %.'
+    'a: it covers 90.0 % (target 90 %); no other method comes near the target. b is 10.0 % narrower, but covers 80.0 %.'
     """
     rivals = [line for line in lines if line["method"] not in leaderboard.NO_RIVAL and not line["infinite"]]
     rivals = rivals or [line for line in lines if line["method"] not in leaderboard.NO_RIVAL] or list(lines)
@@ -122,15 +122,15 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[s
     best = min(near, key=lambda line: line["pinball"])
     familiar = [line for line in near if line["method"] == FAMILIAR and line["pinball"] <= NEARLY * best["pinball"]]
     pick = familiar[0] if familiar else best
-    said = f"{pick['method']}: it covers {percent(pick['coverage'])}, wanted are {100.0 * (1.0 - alpha):.4g} %, "
+    said = f"{pick['method']}: it covers {percent(pick['coverage'])} (target {100.0 * (1.0 - alpha):.4g} %)"
     if not there:
-        said += "and no other comes nearer, but that is not near: look at the data, or take more of it."
+        said += "; no other method comes nearer, but that is not near: look at the data, or take more of it."
     elif pick is best:
-        of_several = f"with the least pinball loss of the {len(near)} that come near."
-        said += of_several if len(near) > 1 else "as the only one that comes near."
+        of_several = f", with the smallest pinball loss of the {len(near)} methods near the target."
+        said += of_several if len(near) > 1 else "; no other method comes near the target."
     else:
         more = 100.0 * (pick["pinball"] / best["pinball"] - 1.0)
-        said += f"and its pinball loss is within {more:.1f} % of the best that come near ({best['method']})."
+        said += f", and its pinball loss is within {more:.1f} % of the best near the target ({best['method']})."
     narrower = min(serious(rivals), key=lambda line: line["width"], default=pick)
     if narrower["width"] < WORTH * pick["width"]:
         less = 100.0 * (1.0 - narrower["width"] / pick["width"])
