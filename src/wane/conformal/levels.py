@@ -24,7 +24,7 @@ class Level:
     """One tracker, and the level of the next wider set."""
 
     def __init__(self, tracker: Tracker, wider: Level | None) -> None:
-        """A link of the chain."""
+        """Link the tracker to the level of the next wider set, or to None at the end of the chain."""
         self.tracker = tracker
         self.wider = wider
 
@@ -42,32 +42,32 @@ class Level:
             self.wider._play(radius, radii, t, own, u, column + 1)
 
     def _fields(self, cells):
-        """The states of all trackers from here on."""
+        """List the states of all trackers from this level outwards, for writing or reading a row."""
         self.tracker._fields(cells)
         if self.wider is not None:
             self.wider._fields(cells)
 
     def _warm(self, score):
-        """Each tracker learns a score of the past by itself, as ``Tracker.run`` does."""
+        """Let each tracker learn a score of the past at its own radius, as ``Tracker.run`` does."""
         self.tracker._ingest(score, self.tracker._predict(), NAN)
         if self.wider is not None:
             self.wider._warm(score)
 
     def _ready(self, score):
-        """What a tracker has to say about the score comes before any of them learns it."""
+        """Let every tracker raise or warn about the score before any of them learns it."""
         self.tracker._ready(score)
         if self.wider is not None:
             self.wider._ready(score)
 
     def _learn(self, score, radii, t, column, discount):
-        """Each tracker is told the score and the radius that was played for its level."""
+        """Tell each tracker the score and the radius that was played for its level."""
         self.tracker._ingest(score, radii[t, column], discount)
         if self.wider is not None:
             self.wider._learn(score, radii, t, column + 1, discount)
 
 
 def chain(trackers: list[Tracker]) -> Level:
-    """Levels from the narrowest to the widest."""
+    """Link trackers, given from the narrowest level to the widest, into a chain."""
     link = None
     for tracker in reversed(trackers):
         link = Level(tracker, link)
@@ -95,32 +95,32 @@ class Levels:
         self.kept: Any = np.zeros((1, self.flat())).data  # the states before a label, where its update may fail
 
     def predict(self, floor: float) -> tuple[float, ...]:
-        """The radii to play in the next round, a column each."""
+        """Return the radii to play in the next round, one for each column."""
         if self.alone:
             return (self._play_one(floor),)
         self._play(floor, self.radii, 0, self.own, 0)
         return tuple([self.radii[0, c] for c in range(len(self.trackers))])
 
     def bounded(self, radii: tuple[float, ...]) -> bool:
-        """Whether every radius is finite."""
+        """Say whether every radius is finite."""
         for radius in radii:
             if not -INFINITY < radius < INFINITY:
                 return False
         return True
 
     def cold(self) -> bool:
-        """Whether some tracker has seen no score yet."""
+        """Say whether some tracker has seen no score yet."""
         for tracker in self.trackers:
             if tracker.cold:
                 return True
         return False
 
     def __copy__(self) -> Levels:
-        """With copies of the trackers."""
+        """Copy the trackers too: a copy shares nothing with the original."""
         return Levels([copy.copy(tracker) for tracker in self.trackers], 1 if self.second is None else 2)
 
     def own_radii(self) -> tuple[float, ...]:
-        """What each tracker would play by itself."""
+        """Return what each tracker would play by itself, without the others."""
         if self.alone:
             return (self.first.tracker._predict(),)
         return tuple([tracker.predict() for tracker in self.trackers])
@@ -163,14 +163,14 @@ class Levels:
             raise
 
     def keep(self) -> Any:
-        """The states as they are: None where a row of numbers holds them."""
+        """Keep the states as they are, for ``put_back``. None says that a row of numbers holds them."""
         if self.kept.shape[1] == 0:
             return [plain_data.snapshot(t) for t in self.trackers]
         self._write(self.kept, 0)
         return None
 
     def put_back(self, before: Any) -> None:
-        """The states as they were."""
+        """Restore the states that ``keep`` has kept."""
         if before is None:
             self._read(self.kept, 0)
         else:
@@ -178,7 +178,7 @@ class Levels:
                 plain_data.put_back(tracker, taken)
 
     def _play_one(self, floor):
-        """The radius where there is one level of one side."""
+        """Return the radius if there is one level of one side. This is the short way."""
         radius = self.first.tracker._predict()
         return radius if radius >= floor else floor
 
