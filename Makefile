@@ -29,7 +29,7 @@ endif
 	$(MAKE) test-old-cpu
 
 # The digits, the experiments on them, and the pages that quote numbers: matrix libraries add in another order there.
-OLD_CPU := $(foreach name,digits experiments series corruption,tests/test_$(name).py) \
+OLD_CPU := $(foreach name,digits experiments streams corruption,tests/test_$(name).py) \
 	$(foreach page,README classification sklearn streams torch,"tests/test_docs.py::test_snippets_run[$(page)]")
 test-old-cpu: $(VENV)/ready build
 	$(if $(HAVE_CC),,$(UNCOMPILED)) $(BIN)/python tools/old_cpu.py $(BIN)/python -m pytest -n auto --dist loadfile $(OLD_CPU)
