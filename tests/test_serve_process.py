@@ -71,7 +71,7 @@ def test_settings_of_the_command():
         ({"set": ["eps=0.3"]}, "epsilon"),
         ({"set": ["epsilon"]}, "NAME=VALUE"),
         ({"set": ["alpha=0.3"]}, "--alpha"),
-        ({"load": Path("none.wane")}, "No such file"),
+        ({"load": Path("none.wane")}, "there is no file"),
         ({"journal": Path("no/folder/j.wane")}, "No such file"),
         ({"journal": Path("foreign.wane")}, "was not written by wane"),
         ({"on_unbounded": Policy.clip}, "--lower-limit"),

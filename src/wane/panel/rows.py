@@ -44,7 +44,7 @@ def waiting_layout(panel: Panel) -> np.dtype:
 def rows(panel: Panel) -> tuple[list[Any], list[bytes]]:
     """Return the ids and a row of bytes for each; the caller holds the lock."""
     n, tail = len(panel.index), panel.tail
-    head = MARK + panel.settings.fingerprint
+    head = MARK + panel.settings.fingerprint()
     fixed = np.zeros(n, dtype=layout(panel))
     for name in panel.ARRAYS:
         fixed[name] = getattr(panel, name)[:n]
@@ -80,7 +80,7 @@ def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
 
     # Take each row apart, and check that it is as long as its fields say.
     fixed, late = layout(panel), waiting_layout(panel)
-    head = MARK + panel.settings.fingerprint
+    head = MARK + panel.settings.fingerprint()
     begin = len(head)
     records = np.empty(len(given), dtype=fixed)
     tails, owners = [], []

@@ -58,20 +58,6 @@ class PanelSettings(Settings):
                 cure=("give ", Setting("warm_up"), ", how many"),
             )
         self.parts = 2 if hasattr(score, "pair") else 1  # how many numbers of a model the score needs
-        # Eight bytes that are the same for settings that mean the same, however they were given. The trackers say what
-        # they were made with, defaults included; they must not have learned yet.
-        made = [tracker.state_dict()["parameters"] for tracker in trackers]
-        limits = [0.0 if limit == 0.0 else limit for limit in self.limits]  # -0.0 limits as 0.0 does
-        shared = [
-            str(method),
-            made,
-            self.score.state_dict(),
-            list(self.alphas),
-            limits,
-            self.on_unbounded,
-            self.warm_up,
-        ]
-        self.fingerprint = hashlib.sha256(dumps(shared).encode()).digest()[:8]
 
     def columns_of(self, outputs: Any) -> np.ndarray:
         """Check model outputs, and return them as an array of shape (rows, parts), as a panel keeps them."""
@@ -107,3 +93,23 @@ class PanelSettings(Settings):
             "warm_up": self.warm_up,
             "hyperparameters": self.hyperparameters,
         }
+
+    def fingerprint(self) -> bytes:
+        """Return eight bytes that are the same for settings that mean the same, however they were given.
+
+        Trackers that have learned nothing say what they were made with, defaults included.
+        """
+        self.plain()  # an error if the method was not given by name
+        _, trackers = trackers_for(self.method, self.score, self.alpha, self.hyperparameters)
+        made = [tracker.state_dict()["parameters"] for tracker in trackers]
+        limits = [0.0 if limit == 0.0 else limit for limit in self.limits]  # -0.0 limits as 0.0 does
+        shared = [
+            self.method,
+            made,
+            self.score.state_dict(),
+            list(self.alphas),
+            limits,
+            self.on_unbounded,
+            self.warm_up,
+        ]
+        return hashlib.sha256(dumps(shared).encode()).digest()[:8]

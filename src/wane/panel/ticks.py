@@ -13,14 +13,17 @@ from wane.conformal.levels import Levels
 from wane.conformal.rounds import predict_streams, ready_streams, update_streams
 from wane.errors import InputError
 from wane.panel.batch import (
+    NEVER,
     PIECE,
     Played,
     Tail,
+    choose_epsilons,
     judge,
     over_threads,
+    play_warm,
     restored_on_error,
     rows_counted_from,
-    warm_streams,
+    stretches,
 )
 
 if TYPE_CHECKING:
@@ -99,6 +102,29 @@ def learn(panel: Panel, batch: Batch) -> None:
         new = Tail(places[cold], panel.seen[places[cold]] - 1, below, above, panel.radii[places[cold]])
         panel.tail = Tail.joined([panel.tail, new])
         warm_streams(panel, places[cold])
+
+
+def warm_streams(panel: Panel, places: np.ndarray) -> None:
+    """Let the streams at these places leave the warm-up if they have enough labels: choose epsilon, and learn them.
+
+    This serves ``Panel.update``, where labels come one at a time and wait in ``panel.tail``.
+    """
+    tail = panel.tail
+    labels = np.bincount(tail.place[~np.isnan(tail.below)], minlength=len(panel.seen))
+    mine = np.isin(tail.place, places[labels[places] >= panel.settings.warm_up])
+    if not mine.any():
+        return
+    order = np.flatnonzero(mine)
+    rows = tail.take(order[np.argsort(tail.place[order], kind="stable")])
+    ready, bounds = stretches(rows.place)
+    warm, levels = np.full(len(ready), True), panel.settings.levels
+    choose_epsilons(panel, levels, ready, bounds, warm, rows.below, rows.above)
+    # All rows are old: there is nothing to predict, and every label is known.
+    news, ends, floors = bounds[1:].copy(), np.full(len(ready), NEVER, dtype=np.int64), np.zeros(len(order))
+    arrays = (ready, bounds, news, news.copy(), rows.pos, ends, floors, rows.below, rows.above, rows.radii)
+    play_warm(panel, levels, warm, 1, *arrays)
+    panel.warm[ready] = True
+    panel.tail = tail.take(np.flatnonzero(~mine))
 
 
 def through(
