@@ -17,6 +17,7 @@ from wane.errors import (
     IdError,
     InputError,
     InputTypeError,
+    NotFoundError,
     SavedFileError,
     Setting,
     UnboundedError,
@@ -25,12 +26,7 @@ from wane.errors import (
 from wane.state.data import name_round, sentence
 
 SOURCE = Path(__file__).parent.parent / "src" / "wane"
-UNCONVERTED = {  # packages that still raise exceptions of Python itself; to be emptied
-    "learners",
-    "order_statistics.py",
-    "trackers",
-}
-PROGRAMMERS = {"AssertionError", "AttributeError", "NotImplementedError"}  # not about what a user gave
+PROGRAMMERS = {"AssertionError", "AttributeError", "IndexError", "NotImplementedError"}  # not about what a user gave
 BUILTIN = {
     name
     for name, value in vars(builtins).items()
@@ -116,7 +112,7 @@ def test_violations_are_found():
 def test_only_exceptions_of_this_package_are_raised():
     files = {path.relative_to(SOURCE).as_posix(): path for path in SOURCE.rglob("*.py")}
     assert len(files) > 100 and "checks.py" in files
-    own = [name for name in files if not {name, name.partition("/")[0]} & UNCONVERTED]
+    own = list(files)
     found = [f"src/wane/{name}:{line}" for name in own for line in violations(files[name].read_text(encoding="utf-8"))]
     assert found == []
 
@@ -174,7 +170,6 @@ class Mine(learners.Learner):
         number("my step", NAN if gradient == 7.0 else 1.0)
 
 
-LATER = pytest.mark.xfail(strict=False, reason="this package does not carry fields yet")
 CALLS = {  # what is called, the class of the error, its argument and row, and whether it has a cure
     # learners
     "gradient": (lambda: learners.MagnitudeLearner().update(NAN), InputError, "gradient", None, True),
@@ -227,10 +222,10 @@ CALLS = {  # what is called, the class of the error, its argument and row, and w
     "alpha": (lambda: trackers.make("magl", alpha=-1.0), InputError, "alpha", None, True),
     "score": (lambda: trackers.make("magl", alpha=0.1).update(NAN), InputError, "score", None, True),
     "scores": (lambda: trackers.make("magl", alpha=0.1).run([1.0, NAN]), InputError, "scores", 1, True),
-    "method": (lambda: trackers.make("mgal", alpha=0.1), InputError, "name", None, True),
+    "method": (lambda: trackers.make("mgal", alpha=0.1), InputError, "method", None, True),
     # OnlineConformal
     "prediction": (lambda: predicted().predict(NAN), InputError, "output", None, True),
-    "id": (lambda: predicted().update(7, 1.0), IdError, "id", None, False),
+    "id": (lambda: predicted().update(7, 1.0), IdError, "id", None, True),
     "on_unbounded": (lambda: predicted(on_unbounded="cut"), InputError, "on_unbounded", None, False),
     "labels": (lambda: predicted().run([1.0, 1.0], [1.0, math.inf]), InputError, "y", 1, True),
     "too few labels": (lambda: predicted().run([1.0, 1.0], [1.0]), InputError, "y", None, True),
@@ -244,25 +239,20 @@ CALLS = {  # what is called, the class of the error, its argument and row, and w
     # Panel and panel.run
     "label of a panel": (lambda: panel(y=[1.0, 2.0, math.inf]), InputError, "y", 2, True),
     "forecast of a panel": (lambda: panel(y_hat=[1.0, math.inf, 1.0]), InputError, "y_hat", 1, True),
-    "column of a panel": (lambda: wane.panel.run(frame(), y="nothing", y_hat="y_hat"), InputError, "y", None, True),
-    "method of a panel": (lambda: wane.Panel("nothing"), InputError, "name", None, True),
+    "column of a panel": (
+        lambda: wane.panel.run(frame(), y="nothing", y_hat="y_hat"),
+        NotFoundError,
+        "nothing",
+        None,
+        True,
+    ),
+    "method of a panel": (lambda: wane.Panel("nothing"), InputError, "method", None, True),
     # files
     "nothing to load": (lambda: wane.load(__file__), SavedFileError, "path", None, False),
     "nothing to save": (lambda: wane.save("never.wane", 3), InputTypeError, "obj", None, False),
     "no journal": (lambda: wane.Journal("nowhere.wane"), FileError, "start", None, True),
 }
-THEIRS = (  # those of UNCONVERTED
-    "column of a panel",
-    "forecast of a panel",
-    "id",
-    "method",
-    "method of a panel",
-    "on_unbounded",
-    "score",
-    "scores",
-    "unbounded",
-)
-EVERY = [pytest.param(*call, id=name, marks=[LATER] if name in THEIRS else []) for name, call in CALLS.items()]
+EVERY = [pytest.param(*call, id=name) for name, call in CALLS.items()]
 
 
 @pytest.mark.parametrize(("call", "kind", "argument", "row", "cured"), EVERY)

@@ -140,7 +140,10 @@ def panel_like(cls: type[Panel], settings: Any) -> Panel:
     if isinstance(settings, cls):
         return empty_panel(cls, {**settings.settings.plain(), "threads": settings.threads})
     if isinstance(settings, Mapping):
-        return cls(**settings)
+        try:
+            return cls(**settings)
+        except TypeError as error:
+            raise InputTypeError(f"must hold the arguments of a Panel: {error}", about="settings") from error
     raise InputTypeError(
         f"must be a panel, or a dict of the arguments of one, got {described(settings)}", about="settings"
     )

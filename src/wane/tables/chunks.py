@@ -230,7 +230,7 @@ def number(cell: Any, chunk: Chunk, name: str, i: int) -> float:
             return float(cell)
         except (ValueError, OverflowError):
             pass
-    hint = "correct it, or leave the cell empty"
+    hint = "correct it, or leave the cell empty if the true value is not known yet"
     if isinstance(cell, str) and LOCAL.fullmatch(cell.strip()):
         hint = "write it with a point for decimals and nothing between thousands, as 1234.5"
     raise refused(chunk, i, name, f"the column {name!r} must hold numbers, got {described(cell)}", hint)

@@ -57,8 +57,8 @@ def checked(tracker: Tracker, scores: Any) -> np.ndarray:
     if bad.any():
         t = int(np.argmax(bad))
         what = f"at most {EXTREME:g}" + ("" if tracker.signed else " and >= 0 (signed scores need domain='real')")
-        cure = "; on_missing='skip' passes over missing scores" if missing[t] else ""
-        raise InputError(f"must be {what}, got {array[t]}{cure}; nothing was learned", about="scores", row=t)
+        cure = "correct it, or leave the round out" + ("; on_missing='skip' does" if missing[t] else "")
+        raise InputError(f"must be {what}, got {array[t]}; nothing was learned", about="scores", row=t, cure=cure)
     return array
 
 

@@ -134,7 +134,7 @@ def refuse_unknown(given: Iterable[Any]) -> None:
     >>> refuse_unknown(["magl", "mgal-d"])
     Traceback (most recent call last):
     ...
-    wane.errors.InputError: no method is called 'mgal-d', did you mean 'magl-d'? Known are aci, agaci, ...
+    wane.errors.InputError: no method is called 'mgal-d': did you mean 'magl-d'? known are aci, agaci, ...
     """
     wanted = list(given)
     known = ", ".join(names())
@@ -143,8 +143,8 @@ def refuse_unknown(given: Iterable[Any]) -> None:
     for name in wanted:
         if name not in METHODS:
             near = difflib.get_close_matches(str(name), METHODS, 1)
-            hint = f", did you mean {near[0]!r}? Known" if near else ": known"
-            raise InputError(f"no method is called {name!r}{hint} are {known}", argument="method")
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            raise InputError(f"no method is called {name!r}", argument="method", cure=f"{meant}known are {known}")
 
 
 def refuse_other_settings(name: str, given: dict[str, Any]) -> None:
