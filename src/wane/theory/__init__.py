@@ -17,11 +17,11 @@ from wane.theory.bounds import (
 from wane.theory.calibration import calibration_bound
 from wane.theory.drift import DriftingTarget, best_fixed
 from wane.theory.game import play
+from wane.theory.game_record import Record
 from wane.theory.intervals import covering, interval_regrets_to_discounted, strongly_adaptive_bound
 from wane.theory.losses import Absolute, Linear, Quadratic
 from wane.theory.multiscale import change_of_discount, multiscale_bound, odd_bound
 from wane.theory.potentials import potential, prediction_rule
-from wane.theory.record import Record
 from wane.theory.regret import (
     IntervalRegret,
     discounted_regret,

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from wane.errors import InputError, WaneError
 from wane.state.data import name_round
 from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_point, as_rounds
+from wane.theory.game_record import Record
 from wane.theory.losses import Linear, Loss
-from wane.theory.record import Record
 
 
 class Player(Protocol):
