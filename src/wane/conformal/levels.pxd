@@ -1,4 +1,5 @@
 cimport cython
+from wane.covered cimport covers
 from wane.state.cells cimport Cells
 from wane.trackers.base cimport Tracker
 
@@ -46,3 +47,7 @@ cdef class Levels:
     cdef void _fields(self, Cells cells) noexcept nogil
     cdef int _warm(self, double lower, double upper) except -1 nogil
     cdef int _learn(self, double lower, double upper, double[:, ::1] radii, Py_ssize_t t, double discount) except -1 nogil
+
+cpdef tuple in_order(tuple values, tuple columns)
+
+cpdef tuple covered_in_order(score, tuple radii, tuple columns)

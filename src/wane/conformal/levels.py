@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.covered import covers
 from wane.state import data as plain_data
 from wane.state.cells import Cells
 from wane.trackers.base import Tracker
@@ -238,3 +239,13 @@ class Levels:
         self.first._learn(lower, radii, t, 0, discount)
         if self.second is not None:
             self.second._learn(upper, radii, t, self.count, discount)
+
+
+def in_order(values, columns):
+    """Bring what is said by column into the order of the user's levels."""
+    return tuple([values[c] for c in columns])
+
+
+def covered_in_order(score, radii, columns):
+    """Say whether each level covered a score, by the rule for learning, in the order of the user's levels."""
+    return tuple([covers(radii[c], score) for c in columns])

@@ -9,11 +9,11 @@ from copy import copy, deepcopy
 from typing import Any
 
 from wane.checks import described, discount_factor, whole
+from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
 from wane.conformal.settings import Settings, bound_of, checked_band, trackers_for
 from wane.conformal.waiting import Made, Waiting
-from wane.covered import covers
 from wane.errors import InputTypeError
 from wane.scores import Score, as_score, uniforms
 from wane.state.encoding import checked_key
@@ -122,8 +122,8 @@ class OnlineConformal:
     def preview(self, output: Any) -> Prediction:
         """Return the set that ``predict`` would return now. It has no id, waits for no label, and changes nothing."""
         with self._lock:
-            _, _, _, radii, sets, _ = self._prepare(output, None)
-            return Prediction(None, self.alpha, sets, self._by_level(radii), self._levels.cold())
+            *_, each, sets, _ = self._prepare(output, None)
+            return Prediction(None, self.alpha, sets, self.settings.by_level(each), self._levels.cold())
 
     def update(self, id: Hashable, y: Any, discount: Any = None) -> None:
         """Learn the label of a prediction. Each prediction can be updated once.
@@ -278,16 +278,17 @@ class OnlineConformal:
             raise settings.unbounded(radii)
         if len(radii) == 1:
             made = score.set(output, radii[0], u, limits)
-            return id, output, u, radii, (made,), (made.width,)
-        sets = tuple([score.set(output, radius, u, limits) for radius in settings.each(radii)])
-        return id, output, u, radii, sets, tuple([made.width for made in sets])
+            return id, output, u, radii, radii, (made,), (made.width,)
+        each = in_order(radii, settings.columns) if settings.one_sided else settings.each(radii)
+        sets = tuple([score.set(output, radius, u, limits) for radius in each])
+        return id, output, u, radii, each, sets, tuple([made.width for made in sets])
 
     def _commit(self, prepared: tuple[Any, ...]) -> Prediction:
         """Let a prediction wait for its label, and return it."""
-        id, output, u, radii, sets, widths = prepared
+        id, output, u, radii, each, sets, widths = prepared
         self._waiting.add(id, output, u, radii, widths)
-        radius = radii[0] if self.settings.single else self._by_level(radii)
-        return Prediction(id, self.settings.alpha, sets, radius, self._levels.cold())
+        settings = self.settings
+        return Prediction(id, settings.alpha, sets, each if settings.several else each[0], self._levels.cold())
 
     def _learn(self, id: Hashable, y: Any, d: float) -> list[Alarm]:
         """Do all of ``update`` except calling on_alarm, and return the alarms.
@@ -307,10 +308,12 @@ class OnlineConformal:
     ) -> list[Alarm]:
         """Keep what is known of a label that the trackers have learned, and return the alarms. This cannot fail."""
         settings, waiting, radii = self.settings, self._waiting, made.radii
-        covered: tuple[bool, ...] = (covers(radii[0], below),)
+        covered: tuple[bool, ...]
         said: tuple[float, ...] = (below,)
-        if not settings.single:
-            covered, said = settings.covered_each(below, above, radii), (below, above)[: settings.score.sides]
+        if settings.one_sided:
+            covered = covered_in_order(below, radii, settings.columns)
+        else:
+            covered, said = settings.covered_each(below, above, radii), (below, above)
         waiting.label(id, said, covered, before, after)
         alarms: list[Alarm] = []
         rate = None if d != d else d

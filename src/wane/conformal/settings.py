@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import EXTREME, alpha_of, described, scalar, share
-from wane.conformal.levels import Levels
+from wane.conformal.levels import Levels, covered_in_order, in_order
 from wane.covered import covers
 from wane.errors import Cure, InputError, InputTypeError, Setting, UnboundedError
 from wane.scores import IntervalScore, OneSided, Score
@@ -53,7 +53,7 @@ class Settings:
         self.score = score
         self.alpha = alpha
         self.several = isinstance(alpha, tuple)
-        self.single = not self.several and score.sides == 1  # there is one radius, and users see a number
+        self.one_sided = score.sides == 1
         self.alphas: tuple[float, ...] = alpha if self.several else (alpha,)
         self.limits = interval_limits(score, lower_limit, upper_limit)
         self.on_unbounded = policy(score, on_unbounded, self.limits)
@@ -93,7 +93,7 @@ class Settings:
         if len(radii) == 1:
             return radii
         if self.score.sides == 1:
-            return tuple([radii[c] for c in self.columns])
+            return in_order(radii, self.columns)
         return tuple([(radii[c], radii[len(self.alphas) + c]) for c in self.columns])
 
     def by_level(self, values: tuple[Any, ...]) -> Any:
@@ -102,6 +102,8 @@ class Settings:
 
     def covered_each(self, below: float, above: float, radii: tuple[float, ...]) -> tuple[bool, ...]:
         """Return whether each level covered the label, by the rule for learning, in the user's order."""
+        if self.score.sides == 1:
+            return covered_in_order(below, radii, self.columns)
         return tuple([self.covered(below, above, radii, i) for i in range(len(self.alphas))])
 
     def scored(self, output: Any, y: Any, u: float | None, radii: tuple[float, ...]) -> tuple[float, float]:

@@ -1,0 +1,1 @@
+cpdef covers(radius, score)
