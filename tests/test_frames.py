@@ -26,7 +26,7 @@ KINDS = {
 }
 each = pytest.mark.parametrize("kind", KINDS)
 frames = pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
-NAMES = {"id": "shop", "time": "day", "y": "y", "y_hat": "f"}
+NAMES = {"id": "shop", "time": "day", "y": "y", "y_hat": "f", "method": "magl"}
 
 
 def table(rows=30, seed=0, missing=0.2, streams=3):
@@ -113,10 +113,10 @@ def test_any_rows(rows, streams, seed, kind):
 @each
 def test_without_ids_and_without_times(kind):
     data = table()
-    one = run(KINDS[kind](data), y="y", y_hat="f", time="day")
+    one = run(KINDS[kind](data), y="y", y_hat="f", time="day", method="magl")
     assert same(numbers(one.frame, "radius"), by_hand({**data, "shop": np.zeros(30, int)})["radius"])
     assert list(column(one.summary, "rows")) == [30]
-    as_given = run(KINDS[kind](data), y="y", y_hat="f", id="shop")
+    as_given = run(KINDS[kind](data), y="y", y_hat="f", id="shop", method="magl")
     assert same(numbers(as_given.frame, "radius"), by_hand({**data, "day": np.arange(30)})["radius"])
 
 

@@ -187,7 +187,7 @@ def test_a_damaged_state_is_refused(name):
         other([4], "memory", "seen", "shape"),
         *(without("memory", key) for key in good["memory"] if key != "trackers" or name == "aci"),
         *(without("parameters", key) for key in good["parameters"]),
-        *(without("memory", "tail", key) for key in tail),
+        *(without("memory", "tail", key) for key in tail if key != "notes"),  # older files have none
     ):
         with pytest.raises(ValueError, match="state"):
             Panel.from_state_dict(bad)

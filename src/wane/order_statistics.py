@@ -4,8 +4,7 @@
 Sorted blocks of at most ``BLOCK`` numbers lie in one array. ``order`` lists the places of the blocks from small to
 large numbers, then the free places; ``tops`` are their largest numbers, ``counts`` their sizes, and ``tree`` is a
 Fenwick tree (Fenwick, "A new data structure for cumulative frequency tables", 1994) over the sizes. A number costs two
-binary searches, a shift within one block and a walk up the tree; every ``BLOCK / 2`` numbers or fewer a block splits,
-which costs one pass over the list of blocks.
+binary searches, a shift within one block and a walk up the tree, and now and then a pass over the list of blocks.
 """
 
 from __future__ import annotations
@@ -248,9 +247,10 @@ class OrderStatistics(Stateful):
         self._sorted(cells)
 
     def _sorted(self, cells):
-        """How many numbers, and the numbers, sorted."""
+        """How many numbers, and the numbers, sorted; a past without a limit is no row, and is not walked through."""
         if self.room == 0:
             cells.vary()
+            return
         n = cells.whole(self.n)
         if cells.reading:
             n = min(max(n, 0), self.room)  # nothing in a row may reach beyond the arrays

@@ -29,3 +29,6 @@ cpdef bint within(const double[::1] x, double limit) noexcept nogil
 
 @cython.locals(i=Py_ssize_t)
 cpdef int copy(const double[::1] x, double[::1] out) noexcept nogil
+
+@cython.locals(i=int, j=int, k=int, back=int, total=double)
+cpdef void solve_in_place(double[:, ::1] g, double[::1] x) noexcept nogil

@@ -138,3 +138,28 @@ def copy(x, out):
     """Copy x to out."""
     for i in range(x.shape[0]):
         out[i] = x[i]
+
+
+def solve_in_place(g, x):
+    """Solve g y = x for a positive definite g, of which the lower half is given; y replaces x, and g is lost."""
+    for i in range(x.shape[0]):
+        for j in range(i + 1):
+            total = g[i, j]
+            for k in range(j):
+                total = total - g[i, k] * g[j, k]
+            g[i, j] = math.sqrt(total) if i == j else total / g[j, j]
+        total = x[i]
+        for k in range(i):
+            total = total - g[i, k] * x[k]
+        x[i] = total / g[i, i]
+    for back in range(x.shape[0]):
+        i = x.shape[0] - 1 - back
+        total = x[i]
+        for k in range(i + 1, x.shape[0]):
+            total = total - g[k, i] * x[k]
+        x[i] = total / g[i, i]
+
+
+def view(array):
+    """The numbers of an array, in the form in which compiled code reads them."""
+    return array.data

@@ -204,19 +204,8 @@ def trackers_for(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[s
     is the one place that understands what users may give as ``tracker``: a name, a tracker, or a sequence of trackers.
     """
     if isinstance(tracker, str):
-        # A name: the user may give coverage instead of alpha. Each side may miss its part of alpha.
-        if alpha is None and "coverage" in hyperparameters:
-            hyperparameters = dict(hyperparameters)
-            wanted = hyperparameters.pop("coverage")
-            several = not isinstance(wanted, str) and (isinstance(wanted, Sequence) or getattr(wanted, "ndim", 0) > 0)
-            alpha = [alpha_of(c) for c in wanted] if several else alpha_of(wanted)
-        if alpha is None:
-            raise InputTypeError(
-                "give alpha, the share of labels that may be missed",
-                argument="alpha",
-                cure="0.1 covers 90 %; or coverage=0.9",
-            )
-        levels = checked_levels(alpha)
+        # A name. Each side may miss its part of alpha.
+        levels, hyperparameters = levels_given(alpha, hyperparameters)
         if score.signed:  # radii may be negative
             hyperparameters = {"domain": "real", **hyperparameters}
         trackers = [make(tracker, a / score.sides, **hyperparameters) for a in per_side(levels, score)]
@@ -240,6 +229,22 @@ def trackers_for(tracker: Any, score: Score, alpha: Any, hyperparameters: dict[s
                 f"the score {score!r} needs trackers with domain={wanted!r}, got {t!r}", argument="tracker"
             )
     return levels, trackers
+
+
+def levels_given(alpha: Any, hyperparameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return one level or a tuple of several, given as alpha or as coverage, and the other hyperparameters."""
+    if alpha is None and "coverage" in hyperparameters:
+        hyperparameters = dict(hyperparameters)
+        wanted = hyperparameters.pop("coverage")
+        several = not isinstance(wanted, str) and (isinstance(wanted, Sequence) or getattr(wanted, "ndim", 0) > 0)
+        alpha = [alpha_of(c) for c in wanted] if several else alpha_of(wanted)
+    if alpha is None:
+        raise InputTypeError(
+            "give alpha, the share of labels that may be missed",
+            argument="alpha",
+            cure="0.1 covers 90 %; or coverage=0.9",
+        )
+    return checked_levels(alpha), hyperparameters
 
 
 def per_side(levels: Any, score: Score) -> list[float]:

@@ -52,3 +52,18 @@ def simple_erfi_rule(a: float, b: float) -> float:
     if z * z > STEEP:
         return CAP if z > 0.0 else -CAP
     return min(max(math.exp(z * z) * dawson(z), -CAP), CAP)
+
+
+def rule_of_misses(alpha: float, rounds: float, misses: float) -> float:
+    """The prediction of an odd learner with epsilon 1 whose gradients were alpha - 1 for a miss and alpha else.
+
+    Its hint is max(alpha, 1 - alpha) from the beginning, so nothing is clipped and two counts hold its state.
+
+    >>> rule_of_misses(0.1, 100.0, 10.0), rule_of_misses(0.1, 100.0, 40.0) > 1.0
+    (0.0, True)
+    """
+    hint = max(alpha, 1.0 - alpha)
+    total = (misses - alpha * rounds) / hint
+    squares = (misses * (1.0 - alpha) * (1.0 - alpha) + (rounds - misses) * alpha * alpha) / (hint * hint)
+    x = max(erfi_rule(abs(total), squares), 0.0)
+    return x if total > 0.0 else -x if x > 0.0 else 0.0

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,8 @@ class Tail:
     """Rows whose labels a panel has not learned yet, either because labels are delayed or because of the warm-up.
 
     A row belongs to the stream at ``place`` and is its row number ``pos``. ``below`` and ``above`` are the scores of
-    the two sides, NaN where no label comes, and ``radii`` are those that were played, NaN in the warm-up.
+    the two sides, NaN where no label comes, and ``radii`` are those that were played, NaN in the warm-up. ``notes`` are
+    what the method ``pool`` keeps with a prediction; other methods have none.
     """
 
     place: np.ndarray
@@ -46,22 +47,23 @@ class Tail:
     below: np.ndarray
     above: np.ndarray
     radii: np.ndarray
+    notes: np.ndarray
 
     @classmethod
-    def empty(cls, width: int) -> Tail:
-        """Make a tail without rows, for so many columns of radii."""
+    def empty(cls, width: int, note: int = 0) -> Tail:
+        """Make a tail without rows, for so many columns of radii and so many numbers in a note."""
         none = np.zeros(0)
-        return cls(none.astype(np.intp), none.astype(np.int64), none, none, np.zeros((0, width)))
+        return cls(none.astype(np.intp), none.astype(np.int64), none, none, np.zeros((0, width)), np.zeros((0, note)))
 
     @staticmethod
     def joined(tails: list[Tail]) -> Tail:
         """Put the rows of several tails one after the other."""
-        names = ("place", "pos", "below", "above", "radii")
+        names = [field.name for field in fields(Tail)]
         return Tail(*[np.concatenate([getattr(t, k) for t in tails]) for k in names])
 
     def take(self, rows: np.ndarray) -> Tail:
         """Select rows by number."""
-        return Tail(self.place[rows], self.pos[rows], self.below[rows], self.above[rows], self.radii[rows])
+        return Tail(*[getattr(self, field.name)[rows] for field in fields(self)])
 
 
 def stretches(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -276,7 +278,8 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
         return Tail.empty(radii.shape[1])
     lengths = np.diff(bounds)
     left = np.flatnonzero(np.arange(bounds[-1]) >= np.repeat(news, lengths))
-    return Tail(np.repeat(places, lengths)[left], pos[left], below[left], above[left], radii[left])
+    waiting = (below[left], above[left], radii[left], np.zeros((len(left), 0)))
+    return Tail(np.repeat(places, lengths)[left], pos[left], *waiting)
 
 
 def play_warm(panel, levels, warm, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii):

@@ -15,6 +15,7 @@ from wane.panel.batch import Played, stretches
 from wane.panel.groups import Groups
 from wane.panel.index import as_list
 from wane.panel.panel import Panel
+from wane.panel.settings import default_method
 from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
 from wane.state.encoding import checked_key
 
@@ -42,7 +43,7 @@ def run(
     id: str | None = None,
     time: str | None = None,
     by: str | None = None,
-    method: str = "magl",
+    method: str | None = None,
     alpha: Any = 0.1,
     score: Any = "absolute",
     delay: int = 0,
@@ -56,16 +57,20 @@ def run(
 
     Use it for tables of forecasts with the true values beside them. The result has the new columns ``lower``,
     ``upper``, ``radius`` and ``covered`` (missing where there is no label or no interval); with several levels they are
-    called ``lower_0.1`` and so on. Rows stay in their order. The results of a stream do not depend on other streams.
+    called ``lower_0.1`` and so on. Rows stay in their order.
+
+    If there are several streams, they learn from each other, in order of time and never from the future (the method
+    "pool"); a single one is played by "auto". With any other method the results of a stream do not depend on others.
 
     Args:
         frame: a frame of pandas, Polars or PyArrow (with the extra ``frames``), or a dict of arrays.
         y: the column with the true values. A value may be missing if it is not known.
         y_hat: the column of forecasts; two columns for the scores "normalised" (forecast, scale) and "cqr" (quantiles).
         id: the column that names the stream of a row; without it there is one stream.
-        time: the column by which the rows of a stream are ordered; without it they are in the order of the frame.
+        time: the column by which rows are ordered. Without it they are in the order of the frame, and the k-th rows of
+            all streams are taken as one moment.
         by: a column of groups within streams. Each group gets its own trackers, as in ``Groups``.
-        method: the name of a method.
+        method: the name of a method; None means "pool" for several streams and "auto" for one.
         alpha: the share of labels that may be missed, or several shares.
         score: as for ``Panel``.
         delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
@@ -94,9 +99,15 @@ def run(
     table = Arrays(frame) if isinstance(frame, Mapping) else Frame(frame)
     table.need([y, *forecasts, *keys])
 
+    # Find the order that brings the rows of each stream together, in time.
+    for name in keys:
+        refuse_missing(table, name)
+    order, starts, ids = table.streams(id, time, duplicates)
+
     # Make a panel, or go on with the one given.
     if panel is None:
         alpha = None if "coverage" in settings else alpha  # then alpha is 1 - coverage
+        method = default_method(len(ids), by is not None) if method is None else method
         panel = (Panel if by is None else Groups)(method, alpha, score, warm_up=warm_up, **settings)
     elif settings or isinstance(panel, Groups) != (by is not None):
         raise InputTypeError(
@@ -116,10 +127,8 @@ def run(
             f"the summary has a column {taken[0]} of its own", argument="id", cure="rename that of the frame"
         )
 
-    # Read the columns, and find the order that brings the rows of each stream together, in time.
-    for name in keys:
-        refuse_missing(table, name)
-    order, starts, ids = table.streams(id, time, duplicates)
+    # Read the columns.
+    times = None if time is None or not shared.pooled else table.array(time)
     outputs = [table.numbers(c) for c in forecasts]
     for name, values in zip(forecasts, outputs, strict=True):
         if not np.isfinite(values).all():
@@ -133,13 +142,13 @@ def run(
     if isinstance(panel, Panel):
         with panel._lock, panel._index_restored_on_error():
             places = panel.index.places(ids, add=True)
-            played = panel._run_sorted(places, starts, model, labels, delay, order)
+            played = panel._run_sorted(places, starts, model, labels, delay, order, times)
     else:
         order = np.arange(len(labels)) if order is None else order
         groups = list(map(checked_key, table.values(by)))
         with panel._lock, panel._restored_on_error():
             places = panel.parent.index.places(ids, add=True)
-            played = panel._replay(places, starts, as_list(ids), model, labels, groups, delay, order)
+            played = panel._replay(places, starts, as_list(ids), model, labels, groups, delay, order, times)
 
     # Give back frames of the kind that was given.
     summary = panel.summary()

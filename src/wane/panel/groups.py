@@ -13,7 +13,7 @@ import numpy as np
 from wane.errors import InputError
 from wane.panel import batch, ticks
 from wane.panel.batch import Played, Rows, stretches
-from wane.panel.index import as_list
+from wane.panel.index import as_list, no_stream
 from wane.panel.panel import Intervals, Panel
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_key, encode_key
@@ -26,7 +26,8 @@ class Groups:
 
     Use it where errors differ between known groups of rows, such as weekdays and weekends. Each stream also has
     trackers that learn from all of its rows, its *parent*. When a group makes its first prediction, its trackers begin
-    as copies of the parent. (A group that begins while its stream is still warming up warms up by itself.)
+    as copies of the parent. (A group that begins while its stream is still warming up warms up by itself.) With the
+    method "pool" there are no parents: a new group begins with what all groups of all streams have in common.
 
     The arguments are those of ``Panel``.
 
@@ -39,7 +40,7 @@ class Groups:
     [1.0, 9.3]
     """
 
-    def __init__(self, method: str, alpha: Any = 0.1, score: Any = "absolute", **settings: Any) -> None:
+    def __init__(self, method: str | None = None, alpha: Any = 0.1, score: Any = "absolute", **settings: Any) -> None:
         """Begin without streams and without groups."""
         self.children = Panel(method, alpha, score, **settings)
         self.parent = Panel(method, alpha, score, **{**settings, "on_unbounded": "allow"})  # nobody sees its intervals
@@ -55,6 +56,11 @@ class Groups:
         with self._lock:
             keys = pairs(ids, groups)
             parent, children = self.parent, self.children
+            if children.pools:
+                children._refuse_repeated(np.unique(as_list(ids), return_inverse=True)[1])
+                made = children.predict(keys, outputs)
+                self._last.update(keys)
+                return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
             with parent._index_restored_on_error(), children._index_restored_on_error():
                 places = parent.index.places(ids, add=True)
                 parent._refuse_repeated(places)
@@ -70,13 +76,22 @@ class Groups:
     def update(self, ids: Any, y: Any) -> None:
         """Learn the labels of the last predictions of these streams, in their groups and in the streams themselves."""
         with self._lock:
+            if self.children.pools:
+                self.children.update([(id, self._group_of(id)) for id in as_list(ids)], y)
+                return
             parents = ticks.checked(self.parent, ids, y)
             groups = ticks.checked(self.children, [(id, self._last[id]) for id, _ in pairs(ids, ids)], y)
             with ticks.undone_on_error(self.parent, parents), ticks.undone_on_error(self.children, groups):
                 ticks.learn(self.parent, parents)
                 ticks.learn(self.children, groups)
 
-    def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0) -> Intervals:
+    def _group_of(self, id: Any) -> Any:
+        """Return the group of the last prediction of a stream."""
+        if id not in self._last:
+            raise no_stream(id)
+        return self._last[id]
+
+    def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0, *, times: Any = None) -> Intervals:
         """Play whole histories, as ``Panel.run`` does; ``groups`` has the group of each row."""
         with self._lock, self._restored_on_error():
             keys = pairs(ids, groups)
@@ -84,7 +99,8 @@ class Groups:
             order = np.argsort(places, kind="stable")
             streams, starts = stretches(places[order])
             names = [keys[i][0] for i in order[starts[:-1]]]
-            played = self._replay(streams, starts, names, outputs, y, [group for _, group in keys], delay, order)
+            of_rows = [group for _, group in keys]
+            played = self._replay(streams, starts, names, outputs, y, of_rows, delay, order, times)
             return self.children._intervals(ids, played.radii, played.lower, played.upper)
 
     @contextmanager
@@ -107,12 +123,15 @@ class Groups:
         groups: list[Any],
         delay: Any,
         order: np.ndarray,
+        times: Any = None,
     ) -> Played:
         """Play rows, and return the results in the order in which they were given.
 
         ``order`` brings the rows of each stream together. Then stream s is called ``names[s]``, is at ``places[s]`` in
         the parent and has the rows ``starts[s]`` to ``starts[s + 1]``. ``outputs``, ``y`` and ``groups`` are unsorted.
         """
+        if self.children.pools:
+            return self._replay_pooled(starts, names, outputs, y, groups, delay, order, times)
         # Check the rows, sort them by stream, and count the moments of each: groups share those of their stream.
         parent, children, settings = self.parent, self.children, self.parent.settings
         columns = settings.columns_of(outputs)
@@ -154,6 +173,30 @@ class Groups:
         child_outputs = settings.outputs_of(columns[by_group])
         rows = Rows(streams, bounds, child_outputs, labels[by_group], given[by_group], pos[by_group], child_ends)
         return batch.run(children, rows, delay, order[by_group]).unsorted(order[by_group])
+
+    def _replay_pooled(
+        self,
+        starts: np.ndarray,
+        names: list[Any],
+        outputs: Any,
+        y: Any,
+        groups: list[Any],
+        delay: Any,
+        order: np.ndarray,
+        times: Any,
+    ) -> Played:
+        """Play rows by the method "pool", in which each group of a stream is a stream of its own."""
+        owner = np.empty(len(order), dtype=np.intp)
+        owner[order] = np.repeat(np.arange(len(names)), np.diff(starts))
+        keys = [(names[s], group) for s, group in zip(owner.tolist(), groups, strict=True)]
+        if times is None:  # the k-th rows of all streams are one moment, whatever their groups
+            times = np.empty(len(order), dtype=np.intp)
+            times[order] = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
+            times += 0 if self.children.clock is None else int(self.children.clock) + 1
+        last = {names[s]: groups[order[starts[s + 1] - 1]] for s in range(len(names))}
+        played = self.children._run_at(self.children.index.places(keys, add=True), outputs, y, delay, times)
+        self._last.update(last)
+        return played
 
     def _adopt(self, key: Any, place: int) -> None:
         """If the group is new, make its trackers as copies of those of its stream, the parent at ``place``."""

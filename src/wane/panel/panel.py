@@ -15,9 +15,10 @@ import numpy as np
 from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.errors import InputError
-from wane.panel import batch, ticks
+from wane.panel import batch, pooled, ticks
 from wane.panel.batch import Played, Rows, Tail, over_threads, stretches
 from wane.panel.index import Index
+from wane.panel.pool import Pool
 from wane.panel.rows import from_rows, panel_like, rows
 from wane.panel.settings import PanelSettings
 from wane.panel.state import rebuild, state_dict
@@ -37,15 +38,18 @@ class Intervals:
 
 @known
 class Panel:
-    """Prediction intervals for many streams that share their settings; each stream learns from its own labels only.
+    """Prediction intervals for many streams that share their settings.
 
     Use it for thousands or millions of series: one more stream costs a row of numbers, not an object. Call
     ``predict(ids, outputs)`` and later ``update(ids, y)`` for a batch of streams, or ``run`` for whole histories. A new
-    stream begins with its first prediction. The results of a stream are bit for bit those of an ``OnlineConformal`` of
-    its own. Threads may share a panel, because every call holds a lock.
+    stream begins with its first prediction. Threads may share a panel, because every call holds a lock.
+
+    With the default method, "pool", the streams learn from each other: every batch of predictions is one moment, and
+    short streams are covered from their first rows on. With any other method each stream learns from its own labels
+    only, and its results are bit for bit those of an ``OnlineConformal`` of its own.
 
     Args:
-        method: the name of a method.
+        method: "pool", which has no settings, or the name of a method for single streams.
         alpha: the share of labels that may be missed, or several shares.
         score: a score for real labels: "absolute", "signed", "normalised", "cqr", "one-sided".
         warm_up: how many labels each stream learns before its first interval; ``epsilon="auto"`` needs some.
@@ -66,7 +70,7 @@ class Panel:
 
     def __init__(
         self,
-        method: str,
+        method: str | None = None,
         alpha: Any = 0.1,
         score: Any = "absolute",
         *,
@@ -82,12 +86,21 @@ class Panel:
             method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters
         )
         self.threads = None if threads is None else whole("threads", threads, 1)
-        self.fragile = not all(tracker.atomic for tracker in self.settings.levels.trackers)
         self.index = Index()
-        self.flat = self.settings.levels.flat()
-        self.fresh = np.zeros((1, self.flat))
-        if self.flat:
-            self.settings.levels.write(self.fresh, 0)
+        self.pools: list[Pool] = []  # what the streams share, a part for each side; only the method "pool" has it
+        self.clock: Any = None  # the last time that ``pool`` has seen, and the delay of the last call, plus 1
+        self.lag = 1
+        if self.settings.pooled:
+            self.pools = pooled.new_pools(self.settings.alphas, self.settings.score.sides)
+            self.fragile, self.flat = False, sum(pool.row for pool in self.pools)
+            self.fresh = np.zeros((1, self.flat))
+            self.ARRAYS = (*type(self).ARRAYS, "notes")
+        else:
+            levels = self.settings.levels
+            self.fragile, self.flat = not all(tracker.atomic for tracker in levels.trackers), levels.flat()
+            self.fresh = np.zeros((1, self.flat))
+            if self.flat:
+                levels.write(self.fresh, 0)
         self._lock = threading.RLock()
         self._allot(0)
 
@@ -105,9 +118,13 @@ class Panel:
         self.misses = np.zeros((room, n), dtype=np.int64)
         self.widths = np.zeros((room, n))  # the sum of the finite widths
         self.unbounded = np.zeros((room, n), dtype=np.int64)  # how many widths were not finite
-        self.tail = Tail.empty(width)
+        note = sum(pool.note for pool in self.pools)
+        self.notes = np.zeros((room, note))  # what ``pool`` keeps with the prediction that waits
+        self.tail = Tail.empty(width, note)
 
-    ARRAYS = ("states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded")
+    ARRAYS: tuple[str, ...] = (
+        "states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded",
+    )  # fmt: skip
 
     def _make_room(self) -> None:
         """Let the arrays grow until there is a row for every stream of the index."""
@@ -150,6 +167,8 @@ class Panel:
             self._make_room()
             radii = np.empty((len(places), settings.width))
             ends = np.empty((2, len(places), len(settings.alphas)))
+            if self.pools:
+                pooled.begin_moment(self)
             over_threads(
                 self,
                 lambda p, levels: ticks.play(self, levels, places[p], columns[p], radii[p], ends[:, p]),
@@ -185,7 +204,7 @@ class Panel:
             with ticks.undone_on_error(self, labels):
                 ticks.learn(self, labels)
 
-    def run(self, ids: Any, outputs: Any, y: Any, delay: int = 0) -> Intervals:
+    def run(self, ids: Any, outputs: Any, y: Any, delay: int = 0, *, times: Any = None) -> Intervals:
         """Play whole histories at native speed, with the results of ``predict`` and ``update`` row by row.
 
         Args:
@@ -193,27 +212,39 @@ class Panel:
             outputs: model outputs, one for each row.
             y: labels, one for each row; NaN or None is a label that never comes.
             delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
+            times: of the rows, for the method "pool", which learns from all streams in order of time. Without them, the
+                k-th rows of all streams are taken as one moment, after those of earlier calls.
         """
         with self._lock, self._index_restored_on_error():
-            played = self._run_at(self.index.places(ids, add=True), outputs, y, delay)
+            played = self._run_at(self.index.places(ids, add=True), outputs, y, delay, times)
             return self._intervals(ids, played.radii, played.lower, played.upper)
 
-    def _run_at(self, places: np.ndarray, outputs: Any, y: Any, delay: Any) -> Played:
+    def _run_at(self, places: np.ndarray, outputs: Any, y: Any, delay: Any, times: Any = None) -> Played:
         """Do what ``run`` does for rows whose streams are at these places of the index; the caller holds the lock."""
         streams, starts = stretches(places)
         order = None  # the rows are grouped by stream already, unless a stream comes back
         if len(np.unique(streams)) < len(streams):
             order = np.argsort(places, kind="stable")
             streams, starts = stretches(places[order])
-        return self._run_sorted(streams, starts, outputs, y, delay, order)
+        return self._run_sorted(streams, starts, outputs, y, delay, order, times)
 
     def _run_sorted(
-        self, places: np.ndarray, starts: np.ndarray, outputs: Any, y: Any, delay: Any, order: Any
+        self,
+        places: np.ndarray,
+        starts: np.ndarray,
+        outputs: Any,
+        y: Any,
+        delay: Any,
+        order: Any,
+        times: Any = None,
+        made: Any = None,
+        more: bool = False,
     ) -> Played:
         """Play rows, and return the results in the order in which they were given.
 
         ``order`` brings the rows of each stream together; None means that they are. Then stream s is at ``places[s]``
-        and has the rows ``starts[s]`` to ``starts[s + 1]``.
+        and has the rows ``starts[s]`` to ``starts[s + 1]``. ``times``, ``made`` and ``more`` are those of
+        ``pooled.run``; other methods do not need them.
         """
         settings = self.settings
         outputs = settings.score.outputs(outputs)
@@ -226,7 +257,11 @@ class Panel:
             labels, known = labels[order], known[order]
         self._make_room()
         rows = Rows(places, starts, outputs, labels, known, None, self.seen[places] + np.diff(starts))
-        played = batch.run(self, rows, delay, order)
+        if self.pools:
+            times, made = (pooled.checked_times(t, count, order) for t in (times, made))
+            played = pooled.run(self, rows, whole("delay", delay, 0), times, made, order, more)
+        else:
+            played = batch.run(self, rows, delay, order)
         return played if order is None else played.unsorted(order)
 
     def _refuse_repeated(self, places: np.ndarray) -> None:
@@ -280,6 +315,10 @@ class Panel:
         """
         with self._lock:
             place = int(self.index.places([id])[0])
+            if self.pools:
+                raise InputError(
+                    "the method pool has no trackers", argument="method", cure="summary() says how it goes"
+                )
             if not self.flat:
                 return copy.copy(self.objects[place]).trackers
             levels = copy.copy(self.settings.levels)
@@ -332,6 +371,7 @@ class Panel:
             made.index = copy.deepcopy(self.index)
             made.settings = copy.copy(self.settings)
             made.settings.levels = copy.copy(self.settings.levels)  # states are read into it
+            made.pools = [pool.copy() for pool in self.pools]
             made.objects = [copy.copy(levels) for levels in self.objects]
             made._lock = threading.RLock()
             return made

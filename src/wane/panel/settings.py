@@ -9,16 +9,30 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, whole
-from wane.conformal.settings import Settings, trackers_for
+from wane.conformal.settings import Settings, levels_given, trackers_for
 from wane.errors import InputError, InputTypeError, Setting
 from wane.scores import IntervalScore, OneSided, as_score
 from wane.state.encoding import dumps
+
+POOL = "pool"  # the method whose streams learn from each other; the others are those of single streams
+
+
+def default_method(streams: int, groups: bool = False) -> str:
+    """Return the method for so many streams: "auto" for one stream without groups, else "pool".
+
+    This is the one rule for frames, tables and the command line.
+
+    >>> default_method(1), default_method(5000)
+    ('auto', 'pool')
+    """
+    return "auto" if streams == 1 and not groups else POOL
 
 
 class PanelSettings(Settings):
     """The checked settings that all streams of a panel share.
 
-    ``levels`` is one set of trackers that has learned nothing. New streams begin with its state, and the loops read the
+    ``levels`` is one set of trackers that has learned nothing, and None for the method "pool", which has no trackers.
+    New streams begin with its state, and the loops read the
     state of each stream into it.
 
     Args:
@@ -43,13 +57,22 @@ class PanelSettings(Settings):
             raise InputTypeError(
                 f"a panel makes intervals: the score must be one of real labels, got {score!r}", argument="score"
             )
-        alpha, trackers = trackers_for(method, score, alpha, hyperparameters)
+        method = POOL if method is None else method
+        self.pooled = method == POOL
+        trackers: list[Any] = []
+        if self.pooled:
+            alpha, others = levels_given(alpha, hyperparameters)
+            if others or warm_up:
+                name = next(iter(others), "warm_up")
+                raise InputTypeError(f"the method {POOL!r} has no setting {name!r}", argument=name, cure="leave it out")
+        else:
+            alpha, trackers = trackers_for(method, score, alpha, hyperparameters)
         past = ("give ", Setting("warm_up"))
         super().__init__(score, alpha, lower_limit, upper_limit, on_unbounded, past, "row")
         self.method = method
         self.hyperparameters = {k: v for k, v in hyperparameters.items() if k != "coverage"}  # which has become alpha
         self.warm_up = whole("warm_up", warm_up, 0)
-        self.levels = self.arranged(trackers)
+        self.levels: Any = None if self.pooled else self.arranged(trackers)
         self.auto = any(getattr(t, "waiting", 0.0) for t in trackers)
         if self.auto and not self.warm_up:
             raise InputError(
@@ -100,8 +123,10 @@ class PanelSettings(Settings):
         Trackers that have learned nothing say what they were made with, defaults included.
         """
         self.plain()  # an error if the method was not given by name
-        _, trackers = trackers_for(self.method, self.score, self.alpha, self.hyperparameters)
-        made = [tracker.state_dict()["parameters"] for tracker in trackers]
+        made = []
+        if not self.pooled:
+            _, trackers = trackers_for(self.method, self.score, self.alpha, self.hyperparameters)
+            made = [tracker.state_dict()["parameters"] for tracker in trackers]
         limits = [0.0 if limit == 0.0 else limit for limit in self.limits]  # -0.0 limits as 0.0 does
         shared = [
             self.method,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.errors import InputError
 from wane.panel.batch import Tail
@@ -17,7 +18,7 @@ from wane.state.stateful import Stateful
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
 
-TAIL = ("place", "pos", "below", "above", "radii")
+TAIL = ("place", "pos", "below", "above", "radii", "notes")
 
 
 def packed(array: np.ndarray) -> dict[str, Any]:
@@ -45,8 +46,26 @@ def state_dict(panel: Panel) -> dict[str, Any]:
             **{name: packed(getattr(panel, name)[:n]) for name in panel.ARRAYS},
             "trackers": [[t.state_dict() for t in levels.trackers] for levels in panel.objects[:n]],
             "tail": {name: packed(getattr(panel.tail, name)) for name in TAIL},
+            **({"shared": shared_state(panel)} if panel.pools else {}),
         },
     }
+
+
+def shared_state(panel: Panel) -> dict[str, Any]:
+    """Return what the streams of the method "pool" share, as plain data."""
+    clock = None if panel.clock is None else packed(np.atleast_1d(panel.clock))
+    return {"pools": [packed(pool.memory) for pool in panel.pools], "clock": clock, "lag": panel.lag}
+
+
+def restore_shared(panel: Panel, shared: Any) -> None:
+    """Fill in what ``shared_state`` has written."""
+    for pool, saved in zip(panel.pools, shared["pools"], strict=True):
+        array = unpacked(saved)
+        if array.shape != pool.memory.shape or array.dtype != pool.memory.dtype or not np.isfinite(array).all():
+            raise InputError(f"the shared part must be {pool.memory.shape[0]} finite numbers, got {array.shape}")
+        pool.memory[:] = array
+    panel.clock = None if shared["clock"] is None else unpacked(shared["clock"])[0]
+    panel.lag = whole("lag", shared["lag"], 1)
 
 
 def rebuild(cls: type[Panel], state: Any) -> Panel:
@@ -102,7 +121,12 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
             levels.write(panel.states, i)
         else:
             panel.objects.append(levels)
-    panel.tail = restored_tail([unpacked(memory["tail"][name]) for name in TAIL], panel.tail, n)
+    tail = dict(memory["tail"])
+    if "notes" not in tail:  # older versions had no method that keeps any
+        tail["notes"] = packed(np.zeros((len(unpacked(tail["place"])), 0)))
+    panel.tail = restored_tail([unpacked(tail[name]) for name in TAIL], panel.tail, n)
+    if panel.pools:
+        restore_shared(panel, memory["shared"])
     return panel
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import predict_streams, ready_streams, update_streams
 from wane.errors import InputError
+from wane.panel import pooled
 from wane.panel.batch import (
     NEVER,
     PIECE,
@@ -47,7 +48,9 @@ def play(
     settings = panel.settings
     outputs = settings.outputs_of(columns)
     floors = settings.floors(outputs)
-    if panel.flat:
+    if panel.pools:
+        pooled.predict(panel, places, columns, radii)
+    elif panel.flat:
         own = np.empty((1, radii.shape[1]))
         predict_streams(levels, panel.states.data, places.data, floors.data, radii.data, own.data)
     else:
@@ -80,7 +83,7 @@ def checked(panel: Panel, ids: Any, y: Any) -> Batch:
             scored.append((p, *settings.scores(outputs, labels[p], known[p])))
     batch = Batch(places, known, known & ~panel.warm[places], scored)
     # A tracker may refuse a score. Ask all of them before the first one learns.
-    if panel.flat:
+    if panel.flat and not panel.pools:
         over_threads(
             panel, lambda piece, levels: through(panel, ready_streams, levels, batch, *piece), scored, len(places)
         )
@@ -99,7 +102,14 @@ def learn(panel: Panel, batch: Batch) -> None:
     panel.waiting[places[batch.known]] = False
     if cold.any():
         below, above = (np.concatenate([piece[side] for piece in batch.pieces])[cold] for side in (1, 2))
-        new = Tail(places[cold], panel.seen[places[cold]] - 1, below, above, panel.radii[places[cold]])
+        new = Tail(
+            places[cold],
+            panel.seen[places[cold]] - 1,
+            below,
+            above,
+            panel.radii[places[cold]],
+            np.zeros((int(cold.sum()), 0)),
+        )
         panel.tail = Tail.joined([panel.tail, new])
         warm_streams(panel, places[cold])
 
@@ -139,7 +149,9 @@ def learn_piece(panel: Panel, levels: Levels, batch: Batch, p: slice, below: np.
     """Learn the labels of one piece, except those of the warm-up, and add them to the counts of ``Panel.summary``."""
     settings, places = panel.settings, batch.places[p]
     radii = panel.radii[places]
-    if panel.flat:
+    if panel.pools:
+        pooled.update(panel, places, below, above)
+    elif panel.flat:
         through(panel, update_streams, levels, batch, p, below, above, radii.data)
     else:
         for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():

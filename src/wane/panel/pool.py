@@ -1,0 +1,399 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""The method ``pool``: what the series of a panel share, and the correction that each series has for itself.
+
+A panel of short series cannot wait until each of them has enough labels. So knowledge is shared, in order of time:
+
+1. Every series has a scale of its own, a slow average of its scores, which is shrunk to what series with forecasts of
+   that size usually have.
+2. A small quantile regression, one for all series, says how large the next score is likely to be: from the recent
+   scores of the series, its own quantile, the shape of its scores, the size of this forecast, and how new it is.
+3. A histogram for each age of a series (in labels) holds the ratio of scores to that guess. Its quantile is a factor,
+   and a common factor follows shocks that hit the whole panel at once.
+4. Each series corrects the result by itself: the rule of the paper, odd, fed with its own misses. This part has a
+   theorem (``wane.theory.pool_bound``): in the long run each series is covered as asked, whatever the others do.
+
+Scores are measured in a unit, the power of two near the first scores, so that nothing depends on the user's unit. What
+the labels of a moment add to the shared part is rounded to whole numbers of a small quantum. Sums of whole numbers are
+exact, so neither the order of the rows nor the number of threads changes a bit.
+
+The state of a series is a row: labels, labels with an interval, sums of scores, of roots and of sizes, the largest
+score; for each level a running quantile and the misses. A note is what a prediction was made of: labels so far, size of
+the forecast, four features; for each level one more feature and the guess.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import ndtri
+
+from wane.learners.rule import rule_of_misses
+from wane.panel.histograms import age_of, bin_of, borrow, log_quantile
+from wane.vectors import solve_in_place, view
+
+FEATURES = 7
+AGES = 10
+BINS = 240
+
+# Half-lives of 40 and 4 labels: long enough to know a series, short enough to follow it.
+SLOW = math.exp(-math.log(2.0) / 40.0)
+FAST = math.exp(-math.log(2.0) / 4.0)
+LIVES = 4096  # after so many labels an average has its full weight, to the last bit
+PRIOR = 1.0  # what series of that size usually have counts as much as one label,
+PRIOR_LOW = 3.0  # or less, if the series has more than three times that: it may be in another unit
+MEAN = math.sqrt(2.0 / math.pi)  # of the absolute value of a standard normal number: relates a mean to a quantile
+ROOT = 1.74  # twice the mean root of a score over the root of its mean, if errors are normal: a start for the shape
+SHAPE = 0.78  # the square of that mean root over the mean, the shape of normal errors
+SMALLEST = 0.02  # scales below this share of the usual one count as this share
+TINY_SIZE = 1e-3  # sizes of forecasts below this share of the usual score count as this share
+OFTEN = 30.0  # a score counts as at most 30 scales in the averages
+OWN_SCALE = 1.5  # the mean of normal errors over their geometric mean
+NO_SCORE = 1e-3  # in units: the usual score while all scores are 0
+FAR = 4.0  # a guess is within exp(+-4) of the quantile that normal errors of the scale have
+WIDE = 64.0  # logarithms are clipped to +-64, features to +-16, so that sums of whole numbers stay exact
+STEEP = 16.0
+FORGET = math.log(0.995)  # the shared part forgets half in 138 labels of each series
+CALM = math.log(0.7)  # the common factor forgets a shock in a few moments
+SHOCK = 0.5
+SHOCK_LABELS = 50.0  # the misses of so many labels at one moment are believed by half
+SHOCK_MOST = 1.5
+RIDGE = 20.0  # labels that say that the guess needs no regression
+DENSITY = 0.25  # of log scores around their quantile: the curvature of the loss
+TRUST = 0.1  # the longest step of a weight at one moment
+FIRST = 1.3  # the factor of an age without labels: the prior is a geometric mean, which is less than the mean,
+FIRST_LABELS = 20.0  # which counts as much as so many labels
+OWN_WEIGHT = 8.0  # the running quantile of a series counts for at most 8 labels,
+QUANTILE_STEP = 0.15  # and moves by at least this step
+SLOPE_LABELS = 20.0  # sizes of forecasts count from so many labels on
+SLOPE_MOST = 1.2
+SLOPE_RIDGE = 0.05
+THETA = 0.1  # the correction is measured in the guess, or in this share of the largest score if that is more
+CAP = 1.5  # a radius is at most 1.5 times the largest score of the series,
+CAP_EARLY = 8.0  # and 8 / n times more after n labels
+SHARE_TO_SOLVE = 50.0  # the shared part is solved anew when a 50th of the series has new labels
+QUANTUM = 1048576.0  # 2^20 to the unit: sums of features are rounded to it
+COARSE = 65536.0  # 2^16 to the unit, for squares of logarithms
+
+# Where things are in the memory of the shared part, its rows and its notes.
+STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE = range(10)
+SCALARS = 10
+SUMS = 7  # positive scores, their logs; labels, log scores, log sizes, squares of these, products of both
+N, N_PLAYED, S, F, R, Y, RECORD, ROW = range(8)
+AT_N, AT_SIZE, X_RECENT, X_SHAPE, X_SIZE, X_PRIOR, NOTE = range(7)
+
+NAN = float("nan")
+
+
+def averages(factor):
+    """The weight of an average after 0, 1, 2, ... labels: the sum of the powers of the factor."""
+    powers = np.cumprod(np.concatenate([[1.0], np.full(LIVES - 2, factor)]))
+    return np.concatenate([[0.0], np.cumsum(powers)])
+
+
+class Pool:
+    """The shared part of a panel of the method ``pool``, for one side of the intervals.
+
+    Args:
+        alphas: the share of misses of each level, from the narrowest level to the widest.
+        side: which side it is; the rows and notes of the sides lie behind each other.
+
+    >>> Pool([0.2, 0.1]).row, Pool([0.2, 0.1]).note
+    (11, 10)
+    """
+
+    def __init__(self, alphas, side=0):
+        """Begin without labels."""
+        alphas = np.array(alphas, dtype=float)
+        n = len(alphas)
+        self.levels = n
+        self.row, self.note = ROW + 2 * n, NOTE + 2 * n  # how many numbers a series and a waiting row have
+        self.at, self.note_at = side * self.row, side * self.note  # where those of this side begin
+        self.size_at = self.note_at + AT_SIZE
+        self.alphas = view(alphas)
+        self.normal = view(ndtri(1.0 - alphas / 2.0) / MEAN)  # the quantile over the mean, if errors are normal
+        self.slow, self.fast = view(averages(SLOW)), view(averages(FAST))
+        self.x = view(np.zeros(FEATURES))
+        self.square = view(np.zeros((FEATURES, FEATURES)))
+        self.weights_of_ages = view(np.zeros(AGES))
+        sizes = [SCALARS, SUMS, SUMS, n, n, n * FEATURES, n * FEATURES, n * AGES]
+        sizes += [n * FEATURES * FEATURES] * 2 + [n * AGES * BINS] * 2
+        self.memory = np.zeros(sum(sizes))
+        cuts = np.cumsum([0, *sizes])
+        part = [self.memory[a:b] for a, b in pairwise(cuts)]
+        self.scalars, self.sums, self.new_sums, self.shock, self.new_misses = map(view, part[:5])
+        self.weights, self.new_moments = (view(p.reshape(n, FEATURES)) for p in part[5:7])
+        self.factors = view(part[7].reshape(n, AGES))
+        self.gram, self.new_gram = (view(p.reshape(n * FEATURES, FEATURES)) for p in part[8:10])
+        self.counts, self.new_counts = (view(p.reshape(n * AGES, BINS)) for p in part[10:12])
+        part[7][:] = FIRST
+
+    @property
+    def started(self):
+        """Whether there has been a label."""
+        return self.scalars[STARTED] != 0.0
+
+    def begin(self, scores, sizes):
+        """Choose the unit from the first labels: the power of two near their scores, or near the sizes if all are 0."""
+        unit, usual = 1.0, NO_SCORE
+        for values, typical in ((scores, 1.0), (sizes, NO_SCORE)):
+            positive = values[values > 0.0]
+            if len(positive):
+                exponents = np.frexp(positive)[1].astype(np.int64)
+                unit, usual = float(np.ldexp(1.0, int(exponents.sum() // len(positive)))), typical
+                break
+        self.scalars[STARTED], self.scalars[UNIT] = 1.0, unit
+        self.scalars[USUAL], self.scalars[MEAN_LOG] = usual, math.log(usual)
+
+    def copy(self):
+        """Make another pool that has learned the same."""
+        made = Pool(self.alphas, self.at // self.row)
+        made.memory[:] = self.memory
+        return made
+
+    def absorb(self, other):
+        """Add what another pool, a copy of this one, has learned since; the order of such additions does not matter."""
+        for name in ("new_sums", "new_misses", "new_moments", "new_gram", "new_counts"):
+            np.asarray(getattr(self, name))[:] += np.asarray(getattr(other, name))
+        for i in (SERIES, LABELS, PENDING, PLAYED):
+            self.scalars[i] = self.scalars[i] + other.scalars[i]
+
+    def solve(self):
+        """Learn from what has come since the last moment, if it is enough: a moment begins with this."""
+        self._solve()
+
+    def _predict(self, states, place, size, radii, row, column, notes, slot):
+        scalars, b, d = self.scalars, self.at, self.note_at
+        notes[slot, d + AT_SIZE] = size
+        if scalars[STARTED] == 0.0:  # there is no label yet, hence no interval
+            notes[slot, d + AT_N] = -1.0
+            for c in range(self.levels):
+                radii[row, column + c] = NAN
+            return 0
+        self._describe(states, place, notes, slot)
+        n, record, before = states[place, b + N], states[place, b + RECORD], 0.0
+        age = age_of(n)
+        for c in range(self.levels):
+            # 3. The factor of the age, and the common one.
+            base = notes[slot, d + NOTE + 2 * c + 1] * self.factors[c, age] * math.exp(self.shock[c])
+            # 4. The correction of the series itself, and the cap that goes with its theorem.
+            x = rule_of_misses(self.alphas[c], states[place, b + N_PLAYED], states[place, b + ROW + 2 * c + 1])
+            radius = base + max(base, THETA * record) * x
+            if record > 0.0:
+                radius = min(radius, record * (CAP + CAP_EARLY / n))
+            before = max(radius, before)  # levels never cross, and a radius is never negative
+            radii[row, column + c] = before * scalars[UNIT]
+        return 0
+
+    def _describe(self, states, place, notes, slot):
+        scalars, b, d = self.scalars, self.at, self.note_at
+        n, size = states[place, b + N], notes[slot, d + AT_SIZE] / scalars[UNIT]
+        lives = cut_life(n)
+        slow, fast = self.slow[lives], self.fast[lives]
+
+        # 1. The scale of the series, shrunk to that of series with forecasts of this size.
+        usual = self._usual(size)
+        m = scale_of(math.exp(usual), states[place, b + S], slow)
+
+        # 2. The features, of which one is different at each level, and the guess.
+        mean_size = (states[place, b + Y] + size) / (slow + 1.0)
+        root = (states[place, b + R] + ROOT * math.sqrt(m)) / (slow + 2.0)
+        recent = math.log(max((m + states[place, b + F]) / (1.0 + fast), SMALLEST * m) / m)
+        shape = math.log(max(root * root / m, SMALLEST) / SHAPE)
+        large = math.log((size + 0.1 * mean_size + 0.05 * m) / (1.1 * mean_size + 0.05 * m))
+        prior = clip(usual - math.log(m), 1.0) / (1.0 + 0.25 * n)
+        notes[slot, d + AT_N], notes[slot, d + X_RECENT], notes[slot, d + X_SHAPE] = n, recent, shape
+        notes[slot, d + X_SIZE], notes[slot, d + X_PRIOR] = large, prior
+        own = min(n, OWN_WEIGHT)
+        for c in range(self.levels):
+            normal = self.normal[c]
+            quantile = (2.0 * normal * m + own * states[place, b + ROW + 2 * c]) / (2.0 + own)
+            quantile = math.log(max(quantile, SMALLEST * m) / (normal * m))
+            w = self.weights
+            total = w[c, 0] + w[c, 1] * recent + w[c, 2] * quantile + w[c, 3] * shape
+            total = total + w[c, 4] * large + w[c, 5] * prior + w[c, 6] / (1.0 + n)
+            notes[slot, d + NOTE + 2 * c] = quantile
+            notes[slot, d + NOTE + 2 * c + 1] = m * math.exp(clip(math.log(normal) + total, FAR))
+
+    def _usual(self, size):
+        # The logarithm of the usual score of series with forecasts of this size.
+        scalars = self.scalars
+        return scalars[MEAN_LOG] + scalars[SLOPE] * (log_size(size, scalars[USUAL]) - scalars[MEAN_SIZE])
+
+    def _learn(self, states, place, score, radii, row, column, notes, slot):
+        scalars, b, d = self.scalars, self.at, self.note_at
+        unit = scalars[UNIT]
+        s, size = score / unit, notes[slot, d + AT_SIZE] / unit
+        n, usual = states[place, b + N], scalars[USUAL]
+        slow = self.slow[cut_life(n)]
+
+        # What the panel learns about scores and sizes.
+        sums = self.new_sums
+        if s > 0.0:
+            sums[0] = sums[0] + 1.0
+            sums[1] = sums[1] + whole(COARSE * clip(math.log(s), WIDE))
+        log_score = clip(math.log(max(s, SMALLEST * usual)), WIDE)
+        log_s = log_size(size, usual)
+        sums[2] = sums[2] + 1.0
+        sums[3] = sums[3] + whole(COARSE * log_score)
+        sums[4] = sums[4] + whole(COARSE * log_s)
+        sums[5] = sums[5] + whole(COARSE * log_s * log_s)
+        sums[6] = sums[6] + whole(COARSE * log_s * log_score)
+        scalars[LABELS], scalars[PENDING] = scalars[LABELS] + 1.0, scalars[PENDING] + 1.0
+        if n == 0.0:
+            scalars[SERIES] = scalars[SERIES] + 1.0
+
+        # The regression and the histograms learn from the prediction. A row that had none, because the panel had no
+        # label, is described as late as it can be; only at the first moment there is nothing to describe it by.
+        if notes[slot, d + AT_N] < 0.0 and self.sums[2] > 0.0:
+            self._describe(states, place, notes, slot)
+        age = notes[slot, d + AT_N]
+        if age >= 0.0:
+            x = self.x
+            x[0], x[1], x[3] = 1.0, notes[slot, d + X_RECENT], notes[slot, d + X_SHAPE]
+            x[4], x[5], x[6] = notes[slot, d + X_SIZE], notes[slot, d + X_PRIOR], 1.0 / (1.0 + age)
+            for c in range(self.levels):
+                x[2], guess = notes[slot, d + NOTE + 2 * c], notes[slot, d + NOTE + 2 * c + 1]
+                self._learn_guess(c, s, guess, age_of(age))
+
+        # The correction learns what was played, which may have been lifted by a narrower level.
+        if radii[row, column] == radii[row, column]:
+            scalars[PLAYED] = scalars[PLAYED] + 1.0
+            states[place, b + N_PLAYED] = states[place, b + N_PLAYED] + 1.0
+            for c in range(self.levels):
+                if radii[row, column + c] <= score:  # a tie is a miss
+                    states[place, b + ROW + 2 * c + 1] = states[place, b + ROW + 2 * c + 1] + 1.0
+                    self.new_misses[c] = self.new_misses[c] + 1.0
+
+        # The averages of the series. A single giant score does not spoil them.
+        m = scale_of(math.exp(self._usual(size)), states[place, b + S], slow)
+        part = min(s, OFTEN * m) if n > 0.0 else s
+        states[place, b + F] = FAST * states[place, b + F] + part
+        states[place, b + S] = SLOW * states[place, b + S] + part
+        states[place, b + R] = SLOW * states[place, b + R] + math.sqrt(part)
+        states[place, b + Y] = SLOW * states[place, b + Y] + size
+        states[place, b + RECORD] = max(states[place, b + RECORD], s)
+        n = n + 1.0
+        states[place, b + N] = n
+        mean = states[place, b + S] / self.slow[cut_life(n)]
+        for c in range(self.levels):
+            q, start = states[place, b + ROW + 2 * c], self.normal[c] * mean
+            if n == 1.0:
+                q = start
+            else:
+                q = q + max(QUANTILE_STEP, 1.0 / n) * start * ((1.0 if s >= q else 0.0) - self.alphas[c])
+            states[place, b + ROW + 2 * c] = max(q, 0.0)
+        return 0
+
+    def _learn_guess(self, c, s, guess, age):
+        # The moments and the curvature of the quantile regression, and the ratio of the score to the guess.
+        x, at = self.x, FEATURES * c
+        wanted = 1.0 - self.alphas[c] if s >= guess else -self.alphas[c]
+        for i in range(FEATURES):
+            xi = clip(x[i], STEEP)
+            self.new_moments[c, i] = self.new_moments[c, i] + whole(QUANTUM * wanted * xi)
+            for j in range(i + 1):
+                self.new_gram[at + i, j] = self.new_gram[at + i, j] + whole(QUANTUM * xi * clip(x[j], STEEP))
+        at, i = AGES * c + age, bin_of(s, guess, BINS)
+        self.new_counts[at, i] = self.new_counts[at, i] + 1.0
+
+    def _solve(self):
+        scalars, pending = self.scalars, self.scalars[PENDING]
+        # In a long panel of few series, a single label says little: it is cheaper to wait for several.
+        if pending < max(1.0, scalars[SERIES] / SHARE_TO_SOLVE, min(scalars[LABELS] / 100.0, 16.0)):
+            return 0
+        share = min(1.0, pending / scalars[SERIES])
+        age = math.exp(share * FORGET)
+        self._solve_sums(age)
+        played = scalars[PLAYED]
+        for c in range(self.levels):
+            alpha = self.alphas[c]
+            late = 0.0 if played == 0.0 else self.new_misses[c] / played - alpha
+            shock = math.exp(share * CALM) * self.shock[c] + SHOCK * late * played / (played + SHOCK_LABELS)
+            self.shock[c] = clip(shock, SHOCK_MOST)
+            self.new_misses[c] = 0.0
+            self._solve_weights(c, age)
+            self._solve_factors(c, age)
+        scalars[PENDING], scalars[PLAYED] = 0.0, 0.0
+        return 0
+
+    def _solve_sums(self, age):
+        sums, scalars = self.sums, self.scalars
+        for i in range(SUMS):
+            new = self.new_sums[i] if i == 0 or i == 2 else self.new_sums[i] / COARSE
+            sums[i] = sums[i] + new
+            self.new_sums[i] = 0.0
+        scalars[USUAL] = NO_SCORE if sums[0] == 0.0 else OWN_SCALE * math.exp(sums[1] / sums[0])
+        scalars[MEAN_LOG], scalars[MEAN_SIZE] = sums[3] / sums[2], sums[4] / sums[2]
+        variance = max(sums[5] / sums[2] - scalars[MEAN_SIZE] * scalars[MEAN_SIZE], 0.0)
+        together = sums[6] / sums[2] - scalars[MEAN_SIZE] * scalars[MEAN_LOG]
+        slope = max(min(together / (variance + SLOPE_RIDGE), SLOPE_MOST), 0.0)
+        scalars[SLOPE] = slope if sums[2] > SLOPE_LABELS else 0.0
+        for i in range(SUMS):
+            sums[i] = age * sums[i]
+
+    def _solve_weights(self, c, age):
+        # One Newton step of the quantile regression: (G + ridge) step = moments / density, by Cholesky.
+        g, x = self.square, self.x
+        at = FEATURES * c
+        for i in range(FEATURES):
+            for j in range(i + 1):
+                self.gram[at + i, j] = self.gram[at + i, j] + self.new_gram[at + i, j] / QUANTUM
+                self.new_gram[at + i, j] = 0.0
+                g[i, j] = self.gram[at + i, j]
+                self.gram[at + i, j] = age * self.gram[at + i, j]
+            g[i, i] = g[i, i] + RIDGE
+            x[i] = self.new_moments[c, i] / (QUANTUM * DENSITY)
+            self.new_moments[c, i] = 0.0
+        solve_in_place(g, x)
+        longest = TRUST
+        for i in range(FEATURES):
+            longest = max(longest, abs(x[i]))
+        for i in range(FEATURES):
+            self.weights[c, i] = self.weights[c, i] + x[i] * TRUST / longest
+
+    def _solve_factors(self, c, age):
+        first = AGES * c
+        for i in range(AGES):
+            for j in range(BINS):
+                self.counts[first + i, j] = self.counts[first + i, j] + self.new_counts[first + i, j]
+                self.new_counts[first + i, j] = 0.0
+        for i in range(AGES):
+            labels = borrow(self.counts, first, i, self.weights_of_ages)
+            if labels > 0.0:
+                wanted = (1.0 - self.alphas[c]) * (labels + 1.0)
+                q = log_quantile(self.counts, first, self.weights_of_ages, min(wanted, labels))
+                q = (labels * q + FIRST_LABELS * math.log(FIRST)) / (labels + FIRST_LABELS)
+                self.factors[c, i] = math.exp(q)
+        for i in range(AGES):
+            for j in range(BINS):
+                self.counts[first + i, j] = age * self.counts[first + i, j]
+
+
+def clip(x, most):
+    """The number nearest to x within +-most."""
+    return max(min(x, most), -most)
+
+
+def whole(x):
+    """The nearest whole number, as a float."""
+    return math.floor(x + 0.5)
+
+
+def cut_life(n):
+    """The place of n labels in a table of averages."""
+    return int(min(n, LIVES - 1.0))
+
+
+def scale_of(prior, total, weight):
+    """The scale of a series: the average of its scores and of a prior, which counts less where it is far too low."""
+    trust = PRIOR
+    if PRIOR_LOW * prior * weight < total:
+        trust = PRIOR * PRIOR_LOW * prior * weight / total
+    return (trust * prior + total) / (trust + weight)
+
+
+def log_size(size, usual):
+    """The logarithm of the size of a forecast; tiny ones count as a share of the usual score."""
+    return clip(math.log(size + TINY_SIZE * usual), WIDE)

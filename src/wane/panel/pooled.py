@@ -1,0 +1,330 @@
+"""Panels of the method ``pool``: moments in order of time, which labels are known at each, and what waits.
+
+The rule itself is in ``wane.panel.pool``. Here rows become moments. All rows of a moment are predicted together, before
+any label of that moment is learned. The label of a row is learned before the first later moment at which its own series
+has had ``delay`` further rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wane.errors import InputError, InputTypeError
+from wane.panel.batch import Played, Rows, Tail, judge, restored_on_error, rows_counted_from
+from wane.panel.moments import learn_rows, play_moments, predict_rows
+from wane.panel.pool import Pool
+from wane.scores import CQR, Normalised, Score
+
+if TYPE_CHECKING:
+    from wane.panel.panel import Panel
+
+NEVER = np.iinfo(np.intp).max
+
+
+def new_pools(alphas: tuple[float, ...], sides: int) -> list[Pool]:
+    """Make the shared part, one for each side of the intervals; the sides share alpha."""
+    levels = sorted(alphas, reverse=True)
+    return [Pool([a / sides for a in levels], side) for side in range(sides)]
+
+
+def shifts_and_sizes(score: Score, outputs: Any) -> tuple[Any, np.ndarray]:
+    """Return what makes the scores of these outputs positive, and the size of each forecast in the unit of the scores.
+
+    The score of two quantiles is negative inside of them. Half their distance is added, and taken off the radius again.
+    """
+    if isinstance(score, CQR):
+        low, high = outputs
+        half = 0.5 * (high - low)
+        return np.maximum(half, 0.0), np.abs(low + half)
+    if isinstance(score, Normalised):
+        forecast, scale = outputs
+        return 0.0, np.abs(forecast) / scale
+    return 0.0, np.abs(np.asarray(outputs, dtype=float))
+
+
+def moments_of(times: np.ndarray | None, starts: np.ndarray, clock: Any) -> tuple[np.ndarray, bool]:
+    """Number the moments of rows that are sorted by series and in time.
+
+    Returns the moment of each row, and whether the first moment is the one of the last call, ``clock``. Without times,
+    the k-th rows of all series are one moment.
+    """
+    if times is None:
+        count = np.diff(starts)
+        return np.arange(starts[-1]) - np.repeat(starts[:-1], count), False
+    if not len(times):
+        return np.zeros(0, dtype=np.intp), False
+    distinct, moments = np.unique(times, return_inverse=True)
+    if clock is None:
+        return moments, False
+    try:
+        back, same = bool(distinct[0] < clock), bool(distinct[0] == clock)
+    except TypeError:
+        problem = f"must be of the same kind as those of the last call, {clock!r}, got {distinct[0]!r}"
+        raise InputTypeError(problem, about="time") from None
+    if back:
+        raise InputError(
+            f"must not go back: the panel has seen {clock}, got {distinct[0]}",
+            about="time",
+            row=int(np.argmin(moments)),
+            cure="give the rows of all series together, in order of time, or begin with a new panel",
+        )
+    return moments, same
+
+
+def clock_of(times: np.ndarray | None, clock: Any) -> Any:
+    """Return the last time so far, in a form that files hold; None if times are of a kind that cannot be compared."""
+    if times is None or not len(times) or times.dtype.kind not in "iufM":
+        return clock
+    last = times.max()
+    return last if clock is None or last > clock else clock
+
+
+def checked_times(times: Any, rows: int, order: np.ndarray | None) -> np.ndarray | None:
+    """Return times as an array, one for each row, in this order; text is an error, because it sorts by letters."""
+    if times is None:
+        return None
+    array = np.asarray(times)
+    if array.shape != (rows,):
+        raise InputError(f"must be one for each of the {rows} rows, got the shape {array.shape}", about="times")
+    if array.dtype.kind in "SU" or (array.dtype.kind == "O" and rows and isinstance(array[0], str)):
+        raise InputTypeError("are text, which sorts by letters", about="times", cure="convert them to dates or numbers")
+    return array if order is None else array[order]
+
+
+@contextmanager
+def pools_restored_on_error(panel: Panel, places: np.ndarray) -> Iterator[None]:
+    """Put the series at these places, the shared part and the clock back as they were if the block raises an error."""
+    before, clock, lag = [pool.memory.copy() for pool in panel.pools], panel.clock, panel.lag
+    try:
+        with restored_on_error(panel, places):
+            yield
+    except BaseException:
+        for pool, memory in zip(panel.pools, before, strict=True):
+            pool.memory[:] = memory
+        panel.clock, panel.lag = clock, lag
+        raise
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Rows sorted by moment, for all sides. Older rows, which only wait for their labels, come before the first moment.
+
+    Moment i has the rows ``starts[i]`` to ``starts[i + 1]``. The label of a row is learned before the moment ``known``;
+    the number of moments itself means after the last one, and ``NEVER`` not in this call.
+    """
+
+    places: np.ndarray
+    starts: np.ndarray
+    known: np.ndarray
+    sizes: np.ndarray
+    radii: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """The number of moments."""
+        return len(self.starts) - 1
+
+
+def run(
+    panel: Panel, rows: Rows, delay: int, times: Any = None, made: Any = None, order: Any = None, more: bool = False
+) -> Played:
+    """Play all rows, and return their results in the same order. After an error the panel is as before.
+
+    Args:
+        panel: it has room for the series, and the caller holds its lock.
+        rows: sorted by series, and by time within a series.
+        delay: the label of a row is known after so many further rows of its series.
+        times: of the rows; None means that the k-th rows of all series are one moment.
+        made: when each prediction was made, if not at its time: only labels with times up to then are known to it.
+        order: row t was row ``order[t]`` of the user, so that an error can name that one.
+        more: whether further rows of the last moment may follow; then its labels are not learned yet.
+    """
+    settings, places, starts, older = panel.settings, rows.places, rows.starts, panel.tail
+    lengths = np.diff(starts)
+    with rows_counted_from(0, order):
+        below, above = settings.scores(rows.outputs, rows.labels, rows.known)
+        moments, same = moments_of(times if made is None else made, starts, panel.clock)
+    shift, sizes = shifts_and_sizes(settings.score, rows.outputs)
+
+    # Sort the rows by moment, behind the older ones. Scores are positive from here on.
+    by_moment = np.argsort(moments, kind="stable")
+    count, first = len(moments), len(older.place)
+    known = labels_known(moments, starts, delay) if made is None else np.searchsorted(np.unique(made), times)
+    last = int(moments.max()) + 1 if count else 0
+    played = Moments(
+        np.concatenate([older.place, np.repeat(places, lengths)[by_moment]]),
+        (first + np.searchsorted(moments[by_moment], np.arange(last + 1))).astype(np.intp),
+        np.concatenate([older_labels_known(panel, rows, moments, same, delay), known[by_moment]]),
+        np.concatenate([np.zeros(first), sizes[by_moment]]),
+        np.concatenate([older.radii, np.full((count, settings.width), np.nan)]),
+    )
+    scores = [
+        np.concatenate([kept, np.maximum(side + shift, 0.0)[by_moment]])
+        for kept, side in ((older.below, below), (older.above, above))
+    ]
+    learned = last - 1 if more else last  # labels that are known by this moment
+
+    with pools_restored_on_error(panel, places):
+        notes, slots = None, np.zeros(0, dtype=np.intp)
+        for side, pool in enumerate(panel.pools):
+            notes, slots = play_side(panel, pool, played, scores[side], learned, notes)
+        panel.seen[places] = rows.ends
+        panel.clock, panel.lag = clock_of(times if made is None else made, panel.clock), delay + 1
+
+        # Results are about the new rows, in the order in which they came. Radii lose what was added to the scores.
+        back = np.empty(count, dtype=np.intp)
+        back[by_moment] = np.arange(first, first + count)
+        into = Played.empty(count, panel)
+        into.radii[:] = played.radii[back] - (shift[:, None] if isinstance(shift, np.ndarray) else shift)
+        judge(panel, places, starts, rows.outputs, below, above, into)
+        settings.refuse_unbounded(into.radii, order)
+
+        # What is left waits for the next call.
+        left = np.flatnonzero(~np.isnan(scores[0]) & (played.known > learned))
+        pos = np.arange(count) + np.repeat(rows.ends - starts[1:], lengths)
+        pos = np.concatenate([older.pos, pos[by_moment]])
+        waiting = (scores[0][left], scores[-1][left], played.radii[left], np.asarray(notes)[slots[left]])
+        panel.tail = Tail(played.places[left], pos[left], *waiting)
+    return into
+
+
+def labels_known(moments: np.ndarray, starts: np.ndarray, delay: int) -> np.ndarray:
+    """Return the moment before which each label is learned: the one after that of the row ``delay`` further on."""
+    known = np.full(len(moments), NEVER)
+    later = np.arange(len(moments)) + delay
+    there = later < np.repeat(starts[1:], np.diff(starts))
+    known[there] = moments[later[there]] + 1
+    return known
+
+
+def older_labels_known(panel: Panel, rows: Rows, moments: np.ndarray, same: bool, delay: int) -> np.ndarray:
+    """Return the same for the rows that wait from earlier calls.
+
+    A label that was due at the end of the last call is learned before the first moment that is later than that call's.
+    """
+    tail = panel.tail
+    known = np.full(len(tail.place), NEVER)
+    if len(moments):
+        known[tail.pos + panel.lag <= panel.seen[tail.place]] = 1 if same else 0
+    if len(rows.places) and len(tail.place):
+        # The place of the series among those of this call, if it is there, and its row that is ``delay`` later.
+        rank = np.argsort(rows.places, kind="stable")
+        at = np.minimum(np.searchsorted(rows.places[rank], tail.place), len(rank) - 1)
+        series = rank[at]
+        later = tail.pos + delay - (rows.ends - np.diff(rows.starts))[series] + rows.starts[series]
+        there = (rows.places[series] == tail.place) & (later < rows.starts[series + 1]) & (known == NEVER)
+        inside = np.maximum(later[there], rows.starts[series[there]])
+        known[there] = np.where(later[there] < rows.starts[series[there]], 1 if same else 0, moments[inside] + 1)
+    return known
+
+
+def play_side(
+    panel: Panel, pool: Any, rows: Moments, scores: np.ndarray, learned: int, notes: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Play one side of all moments, and fill in its radii.
+
+    Args:
+        panel: the series.
+        pool: the shared part of this side.
+        rows: sorted by moment.
+        scores: of this side, NaN where no label comes.
+        learned: labels that are known by this moment are learned.
+        notes: what the side before has returned, to be filled in further; None on the first side.
+
+    Returns notes, and which of them is that of each row that still waits.
+    """
+    first, last = int(rows.starts[0]), rows.count
+    # The rows in the order in which their labels are learned, and where each moment begins in it.
+    coming = np.flatnonzero(~np.isnan(scores) & (rows.known <= learned))
+    order = coming[np.argsort(rows.known[coming], kind="stable")]
+    due = np.searchsorted(rows.known[order], np.arange(last + 2)).astype(np.intp)
+
+    # Notes are kept for the rows that wait. ``free`` is a stack of unused ones; one more serves rows without a label.
+    labelled = np.concatenate([[0], np.cumsum(~np.isnan(scores[first:]))])[rows.starts - first]
+    room = first + 1 + int(np.max(labelled[1:] - due[1:-1], initial=0))
+    if notes is None:
+        notes = np.zeros((room, panel.notes.shape[1]))
+        notes[:first] = panel.tail.notes
+    slots = np.zeros(len(scores), dtype=np.intp)
+    slots[:first] = np.arange(first)
+    free = np.concatenate([np.arange(first, room), np.zeros(first + 1)]).astype(np.intp)
+    top = np.array([room - first], dtype=np.intp)
+
+    states, places, labels, radii = (a.data for a in (panel.states, rows.places, scores, rows.radii))
+    column = pool.at // pool.row * pool.levels
+
+    def play(begin: int, end: int) -> None:
+        play_moments(
+            pool, states, places, labels, rows.sizes.data, rows.starts.data, order.data, due.data, begin, end, radii,
+            column, notes.data, slots.data, free.data, top.data,
+        )  # fmt: skip
+
+    # The first labels choose the unit. Until then there are no intervals.
+    begin = 0
+    if not pool.started and len(order):
+        begin = min(int(rows.known[order[0]]), last)
+        play(0, begin)
+        some = order[: due[begin + 1]]
+        pool.begin(scores[some], notes[slots[some], pool.size_at])
+    play(begin, last)
+    end = int(due[last]), int(due[last + 1])  # what is known after the last moment
+    learn_rows(pool, states, places, labels, radii, column, notes.data, slots.data, order.data, *end)
+    return notes, slots
+
+
+def begin_moment(panel: Panel) -> None:
+    """Learn what is due, and let the shared part learn from it, before the predictions of a moment."""
+    settle(panel)
+    for pool in panel.pools:
+        pool.solve()
+
+
+def predict(panel: Panel, places: np.ndarray, columns: np.ndarray, radii: np.ndarray) -> None:
+    """Predict for the series at each place: fill in the radii, and the notes that wait with them."""
+    settings = panel.settings
+    shift, sizes = shifts_and_sizes(settings.score, settings.outputs_of(columns))
+    notes = np.zeros((len(places), panel.notes.shape[1]))
+    slots = np.arange(len(places))
+    for side, pool in enumerate(panel.pools):
+        where = (radii.data, side * pool.levels, notes.data, slots.data)
+        predict_rows(pool, panel.states.data, places.data, sizes.data, 0, len(places), *where)
+    panel.notes[places] = notes
+    radii -= shift[:, None] if isinstance(shift, np.ndarray) else shift
+
+
+def settle(panel: Panel) -> None:
+    """Learn the labels that ``run`` has left because further rows of their moment might have followed."""
+    tail = panel.tail
+    due = np.flatnonzero(tail.pos + panel.lag <= panel.seen[tail.place])
+    if len(due):
+        rows = tail.take(due)
+        learn(panel, rows.place, (rows.below, rows.above), rows.radii, rows.notes)
+        panel.tail = tail.take(np.flatnonzero(tail.pos + panel.lag > panel.seen[tail.place]))
+
+
+def update(panel: Panel, places: np.ndarray, below: np.ndarray, above: np.ndarray) -> None:
+    """Learn labels of the last predictions of the series at these places, as scores of both sides; NaN is none."""
+    settings = panel.settings
+    shift, _ = shifts_and_sizes(settings.score, settings.outputs_of(panel.outputs[places]))
+    scores = tuple(np.maximum(side + shift, 0.0) for side in (below, above))
+    radii = panel.radii[places] + (shift[:, None] if isinstance(shift, np.ndarray) else shift)
+    learn(panel, places, scores, radii, panel.notes[places])
+
+
+def learn(panel: Panel, places: np.ndarray, scores: Any, radii: np.ndarray, notes: np.ndarray) -> None:
+    """Learn one label for each place, with the radii and notes of its prediction."""
+    order = np.arange(len(places))
+    for side, pool in enumerate(panel.pools):
+        given = ~np.isnan(scores[side])
+        if not pool.started and given.any():
+            pool.begin(scores[side][given], notes[given, pool.size_at])
+        states, column = panel.states.data, side * pool.levels
+        learn_rows(
+            pool, states, places.data, scores[side].data, radii.data, column, notes.data, order.data, order.data, 0,
+            len(places),
+        )  # fmt: skip
