@@ -64,6 +64,8 @@ def rule_of_misses(alpha: float, rounds: float, misses: float) -> float:
     """
     hint = max(alpha, 1.0 - alpha)
     total = (misses - alpha * rounds) / hint
+    if abs(total) <= 2.0:
+        return 0.0  # the rule is not positive yet, because Dawson(z) <= z
     squares = (misses * (1.0 - alpha) * (1.0 - alpha) + (rounds - misses) * alpha * alpha) / (hint * hint)
     x = max(erfi_rule(abs(total), squares), 0.0)
-    return x if total > 0.0 else -x if x > 0.0 else 0.0
+    return x if total > 0.0 else -x

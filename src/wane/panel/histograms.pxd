@@ -7,11 +7,11 @@ cpdef int age_of(double n) noexcept nogil
 
 cpdef int bin_of(double score, double guess, int bins) noexcept nogil
 
-@cython.locals(labels=double, distance=int, below=int, above=int, there=double, share=double)
-cpdef double borrow(double[:, ::1] counts, int first, int age, double[::1] weights) noexcept nogil
+@cython.locals(j=int, total=double)
+cpdef double add_aged(double[:, ::1] counts, double[:, ::1] new, int at, double age) noexcept nogil
 
-@cython.locals(total=double, j=int)
-cpdef double total_of(double[:, ::1] counts, int at) noexcept nogil
+@cython.locals(labels=double, distance=int, below=int, above=int, there=double, share=double)
+cpdef double borrow(double[::1] totals, int age, double[::1] weights) noexcept nogil
 
 @cython.locals(total=double, there=double, last=int, i=int, j=int)
 cpdef double log_quantile(double[:, ::1] counts, int first, double[::1] weights, double wanted) noexcept nogil

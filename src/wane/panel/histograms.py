@@ -25,14 +25,27 @@ def bin_of(score, guess, bins):
     return int(max(min((math.log(score / guess) - LOW) / BIN, bins - 1.0), 0.0))
 
 
-def borrow(counts, first, age, weights):
-    """Weigh the histograms so that this age has enough labels: its own, then those of the nearest ages."""
+def add_aged(counts, new, at, age):
+    """Let the counts of a histogram age, add new ones, which become 0, and return how many labels there are."""
+    total = 0.0
+    for j in range(counts.shape[1]):
+        counts[at, j] = age * counts[at, j] + new[at, j]
+        new[at, j] = 0.0
+        total = total + counts[at, j]
+    return total
+
+
+def borrow(totals, age, weights):
+    """Weigh the histograms so that this age has enough labels: its own, then those of the nearest ages.
+
+    ``totals`` are the labels of each age; returned are those of the weighted histograms.
+    """
     labels = 0.0
     for distance in range(weights.shape[0]):
         below, above = age - distance, age + distance
-        there = total_of(counts, first + below) if below >= 0 else 0.0
+        there = totals[below] if below >= 0 else 0.0
         if distance > 0 and above < weights.shape[0]:
-            there = there + total_of(counts, first + above)
+            there = there + totals[above]
         share = 1.0 if distance == 0 else min(1.0, max(ENOUGH - labels, 0.0) / there) if there > 0.0 else 0.0
         labels = labels + share * there
         if below >= 0:
@@ -40,14 +53,6 @@ def borrow(counts, first, age, weights):
         if above < weights.shape[0]:
             weights[above] = share
     return labels
-
-
-def total_of(counts, at):
-    """How many labels a histogram has."""
-    total = 0.0
-    for j in range(counts.shape[1]):
-        total = total + counts[at, j]
-    return total
 
 
 def log_quantile(counts, first, weights, wanted):

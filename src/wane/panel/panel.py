@@ -21,6 +21,7 @@ from wane.panel.index import Index
 from wane.panel.pool import Pool
 from wane.panel.rows import from_rows, panel_like, rows
 from wane.panel.settings import PanelSettings
+from wane.panel.sorting import order_of
 from wane.panel.state import rebuild, state_dict
 from wane.state.files import known
 
@@ -224,7 +225,7 @@ class Panel:
         streams, starts = stretches(places)
         order = None  # the rows are grouped by stream already, unless a stream comes back
         if len(np.unique(streams)) < len(streams):
-            order = np.argsort(places, kind="stable")
+            order = order_of(places)
             streams, starts = stretches(places[order])
         return self._run_sorted(streams, starts, outputs, y, delay, order, times)
 

@@ -1,13 +1,13 @@
 cimport cython
 from libc cimport math
 from wane.learners.rule cimport rule_of_misses
-from wane.panel.histograms cimport age_of, bin_of, borrow, log_quantile
+from wane.panel.histograms cimport add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors cimport solve_in_place
 
 cdef int LIVES, FEATURES, AGES, BINS, SCALARS, SUMS
 cdef double SLOW, FAST, PRIOR, PRIOR_LOW, ROOT, SHAPE, SMALLEST, TINY_SIZE, OFTEN, OWN_SCALE, NO_SCORE, FAR, WIDE, STEEP
 cdef double FORGET, CALM, SHOCK, SHOCK_LABELS, SHOCK_MOST, RIDGE, DENSITY, TRUST, FIRST, FIRST_LABELS, OWN_WEIGHT
-cdef double QUANTILE_STEP, SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE, THETA, CAP, CAP_EARLY, SHARE_TO_SOLVE, QUANTUM, COARSE
+cdef double QUANTILE_STEP, SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE, THETA, CAP, CAP_EARLY, SHARE_TO_SOLVE, GRAIN, COARSE, HUGE
 cdef int STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE
 cdef int N, N_PLAYED, S, F, R, Y, RECORD, ROW
 cdef int AT_N, AT_SIZE, X_RECENT, X_SHAPE, X_SIZE, X_PRIOR, NOTE
@@ -17,10 +17,10 @@ cdef double NAN
 cdef class Pool:
     cdef readonly int levels, row, note, at, note_at, size_at
     cdef readonly object memory
-    cdef readonly double[::1] alphas, normal, slow, fast
+    cdef readonly double[::1] alphas, normal, log_normal, slow, fast
     cdef readonly double[::1] scalars, sums, new_sums, shock, new_misses
     cdef readonly double[:, ::1] weights, new_moments, factors, gram, new_gram, counts, new_counts
-    cdef double[::1] x, weights_of_ages
+    cdef double[::1] x, weights_of_ages, totals
     cdef double[:, ::1] square
 
     @cython.locals(
@@ -44,7 +44,7 @@ cdef class Pool:
 
     @cython.locals(
         scalars=double[::1], b=int, d=int, x=double[::1], sums=double[::1], unit=double, s=double, size=double, n=double, age=double,
-        usual=double, slow=double, m=double, log_score=double, log_s=double, c=int, guess=double, part=double,
+        least=double, slow=double, log_score=double, log_s=double, c=int, part=double,
         mean=double, q=double, start=double,
     )
     cdef int _learn(
@@ -52,7 +52,7 @@ cdef class Pool:
         double[:, ::1] notes, Py_ssize_t slot
     ) noexcept nogil
 
-    @cython.locals(x=double[::1], at=int, i=int, j=int, wanted=double, xi=double)
+    @cython.locals(x=double[::1], at=int, i=int, j=int)
     cdef void _learn_guess(self, int c, double s, double guess, int age) noexcept nogil
 
     @cython.locals(
@@ -66,7 +66,7 @@ cdef class Pool:
     )
     cdef void _solve_sums(self, double age) noexcept nogil
 
-    @cython.locals(g=double[:, ::1], x=double[::1], at=int, i=int, j=int, longest=double)
+    @cython.locals(g=double[:, ::1], x=double[::1], at=int, i=int, j=int, new=double, longest=double)
     cdef void _solve_weights(self, int c, double age) noexcept nogil
 
     @cython.locals(first=int, i=int, j=int, labels=double, wanted=double, q=double)
@@ -74,6 +74,7 @@ cdef class Pool:
 
 cdef double clip(double x, double most) noexcept nogil
 cdef double whole(double x) noexcept nogil
+cdef double grains(double x) noexcept nogil
 cdef int cut_life(double n) noexcept nogil
 @cython.locals(trust=double)
 cdef double scale_of(double prior, double total, double weight) noexcept nogil

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from wane.learners.rule import rule_of_misses
-from wane.panel.histograms import age_of, bin_of, borrow, log_quantile
+from wane.panel.histograms import add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors import solve_in_place, view
 
 FEATURES = 7
@@ -73,8 +73,9 @@ THETA = 0.1  # the correction is measured in the guess, or in this share of the 
 CAP = 1.5  # a radius is at most 1.5 times the largest score of the series,
 CAP_EARLY = 8.0  # and 8 / n times more after n labels
 SHARE_TO_SOLVE = 50.0  # the shared part is solved anew when a 50th of the series has new labels
-QUANTUM = 1048576.0  # 2^20 to the unit: sums of features are rounded to it
-COARSE = 65536.0  # 2^16 to the unit, for squares of logarithms
+GRAIN = 1024.0  # what features are rounded to: so many grains to the unit
+COARSE = 65536.0  # the same for logarithms and their products
+HUGE = 1e150  # scores and sizes are at most so many units
 
 # Where things are in the memory of the shared part, its rows and its notes.
 STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE = range(10)
@@ -112,11 +113,12 @@ class Pool:
         self.at, self.note_at = side * self.row, side * self.note  # where those of this side begin
         self.size_at = self.note_at + AT_SIZE
         self.alphas = view(alphas)
-        self.normal = view(ndtri(1.0 - alphas / 2.0) / MEAN)  # the quantile over the mean, if errors are normal
+        normal = ndtri(1.0 - alphas / 2.0) / MEAN  # the quantile over the mean, if errors are normal
+        self.normal, self.log_normal = view(normal), view(np.log(normal))
         self.slow, self.fast = view(averages(SLOW)), view(averages(FAST))
         self.x = view(np.zeros(FEATURES))
         self.square = view(np.zeros((FEATURES, FEATURES)))
-        self.weights_of_ages = view(np.zeros(AGES))
+        self.weights_of_ages, self.totals = view(np.zeros(AGES)), view(np.zeros(AGES))
         sizes = [SCALARS, SUMS, SUMS, n, n, n * FEATURES, n * FEATURES, n * AGES]
         sizes += [n * FEATURES * FEATURES] * 2 + [n * AGES * BINS] * 2
         self.memory = np.zeros(sum(sizes))
@@ -175,8 +177,8 @@ class Pool:
         n, record, before = states[place, b + N], states[place, b + RECORD], 0.0
         age = age_of(n)
         for c in range(self.levels):
-            # 3. The factor of the age, and the common one.
-            base = notes[slot, d + NOTE + 2 * c + 1] * self.factors[c, age] * math.exp(self.shock[c])
+            # 3. The factor of the age, which holds the common one.
+            base = notes[slot, d + NOTE + 2 * c + 1] * self.factors[c, age]
             # 4. The correction of the series itself, and the cap that goes with its theorem.
             x = rule_of_misses(self.alphas[c], states[place, b + N_PLAYED], states[place, b + ROW + 2 * c + 1])
             radius = base + max(base, THETA * record) * x
@@ -188,7 +190,7 @@ class Pool:
 
     def _describe(self, states, place, notes, slot):
         scalars, b, d = self.scalars, self.at, self.note_at
-        n, size = states[place, b + N], notes[slot, d + AT_SIZE] / scalars[UNIT]
+        n, size = states[place, b + N], min(notes[slot, d + AT_SIZE] / scalars[UNIT], HUGE)
         lives = cut_life(n)
         slow, fast = self.slow[lives], self.fast[lives]
 
@@ -214,7 +216,7 @@ class Pool:
             total = w[c, 0] + w[c, 1] * recent + w[c, 2] * quantile + w[c, 3] * shape
             total = total + w[c, 4] * large + w[c, 5] * prior + w[c, 6] / (1.0 + n)
             notes[slot, d + NOTE + 2 * c] = quantile
-            notes[slot, d + NOTE + 2 * c + 1] = m * math.exp(clip(math.log(normal) + total, FAR))
+            notes[slot, d + NOTE + 2 * c + 1] = m * math.exp(clip(self.log_normal[c] + total, FAR))
 
     def _usual(self, size):
         # The logarithm of the usual score of series with forecasts of this size.
@@ -224,17 +226,16 @@ class Pool:
     def _learn(self, states, place, score, radii, row, column, notes, slot):
         scalars, b, d = self.scalars, self.at, self.note_at
         unit = scalars[UNIT]
-        s, size = score / unit, notes[slot, d + AT_SIZE] / unit
-        n, usual = states[place, b + N], scalars[USUAL]
+        s, size = min(score / unit, HUGE), min(notes[slot, d + AT_SIZE] / unit, HUGE)
+        n, least = states[place, b + N], SMALLEST * scalars[USUAL]
         slow = self.slow[cut_life(n)]
 
         # What the panel learns about scores and sizes.
         sums = self.new_sums
+        log_score, log_s = clip(math.log(max(s, least)), WIDE), log_size(size, scalars[USUAL])
         if s > 0.0:
             sums[0] = sums[0] + 1.0
-            sums[1] = sums[1] + whole(COARSE * clip(math.log(s), WIDE))
-        log_score = clip(math.log(max(s, SMALLEST * usual)), WIDE)
-        log_s = log_size(size, usual)
+            sums[1] = sums[1] + whole(COARSE * (log_score if s >= least else clip(math.log(s), WIDE)))
         sums[2] = sums[2] + 1.0
         sums[3] = sums[3] + whole(COARSE * log_score)
         sums[4] = sums[4] + whole(COARSE * log_s)
@@ -250,12 +251,13 @@ class Pool:
             self._describe(states, place, notes, slot)
         age = notes[slot, d + AT_N]
         if age >= 0.0:
-            x = self.x
-            x[0], x[1], x[3] = 1.0, notes[slot, d + X_RECENT], notes[slot, d + X_SHAPE]
-            x[4], x[5], x[6] = notes[slot, d + X_SIZE], notes[slot, d + X_PRIOR], 1.0 / (1.0 + age)
+            x = self.x  # in whole grains, so that sums of products are exact
+            x[0], x[6] = GRAIN, whole(GRAIN / (1.0 + age))
+            x[1], x[3] = grains(notes[slot, d + X_RECENT]), grains(notes[slot, d + X_SHAPE])
+            x[4], x[5] = grains(notes[slot, d + X_SIZE]), grains(notes[slot, d + X_PRIOR])
             for c in range(self.levels):
-                x[2], guess = notes[slot, d + NOTE + 2 * c], notes[slot, d + NOTE + 2 * c + 1]
-                self._learn_guess(c, s, guess, age_of(age))
+                x[2] = grains(notes[slot, d + NOTE + 2 * c])
+                self._learn_guess(c, s, notes[slot, d + NOTE + 2 * c + 1], age_of(age))
 
         # The correction learns what was played, which may have been lifted by a narrower level.
         if radii[row, column] == radii[row, column]:
@@ -267,8 +269,9 @@ class Pool:
                     self.new_misses[c] = self.new_misses[c] + 1.0
 
         # The averages of the series. A single giant score does not spoil them.
-        m = scale_of(math.exp(self._usual(size)), states[place, b + S], slow)
-        part = min(s, OFTEN * m) if n > 0.0 else s
+        part = s
+        if n > 0.0 and s > OFTEN * states[place, b + S] / (PRIOR + slow):  # else it is no giant, whatever the prior
+            part = min(s, OFTEN * scale_of(math.exp(self._usual(size)), states[place, b + S], slow))
         states[place, b + F] = FAST * states[place, b + F] + part
         states[place, b + S] = SLOW * states[place, b + S] + part
         states[place, b + R] = SLOW * states[place, b + R] + math.sqrt(part)
@@ -287,14 +290,14 @@ class Pool:
         return 0
 
     def _learn_guess(self, c, s, guess, age):
-        # The moments and the curvature of the quantile regression, and the ratio of the score to the guess.
+        # The curvature and the moments of the quantile regression, and the ratio of the score to the guess.
         x, at = self.x, FEATURES * c
-        wanted = 1.0 - self.alphas[c] if s >= guess else -self.alphas[c]
         for i in range(FEATURES):
-            xi = clip(x[i], STEEP)
-            self.new_moments[c, i] = self.new_moments[c, i] + whole(QUANTUM * wanted * xi)
             for j in range(i + 1):
-                self.new_gram[at + i, j] = self.new_gram[at + i, j] + whole(QUANTUM * xi * clip(x[j], STEEP))
+                self.new_gram[at + i, j] = self.new_gram[at + i, j] + x[i] * x[j]
+        if s >= guess:
+            for i in range(FEATURES):
+                self.new_moments[c, i] = self.new_moments[c, i] + x[i]
         at, i = AGES * c + age, bin_of(s, guess, BINS)
         self.new_counts[at, i] = self.new_counts[at, i] + 1.0
 
@@ -322,16 +325,13 @@ class Pool:
         sums, scalars = self.sums, self.scalars
         for i in range(SUMS):
             new = self.new_sums[i] if i == 0 or i == 2 else self.new_sums[i] / COARSE
-            sums[i] = sums[i] + new
-            self.new_sums[i] = 0.0
+            sums[i], self.new_sums[i] = age * sums[i] + new, 0.0
         scalars[USUAL] = NO_SCORE if sums[0] == 0.0 else OWN_SCALE * math.exp(sums[1] / sums[0])
         scalars[MEAN_LOG], scalars[MEAN_SIZE] = sums[3] / sums[2], sums[4] / sums[2]
         variance = max(sums[5] / sums[2] - scalars[MEAN_SIZE] * scalars[MEAN_SIZE], 0.0)
         together = sums[6] / sums[2] - scalars[MEAN_SIZE] * scalars[MEAN_LOG]
         slope = max(min(together / (variance + SLOPE_RIDGE), SLOPE_MOST), 0.0)
         scalars[SLOPE] = slope if sums[2] > SLOPE_LABELS else 0.0
-        for i in range(SUMS):
-            sums[i] = age * sums[i]
 
     def _solve_weights(self, c, age):
         # One Newton step of the quantile regression: (G + ridge) step = moments / density, by Cholesky.
@@ -339,12 +339,12 @@ class Pool:
         at = FEATURES * c
         for i in range(FEATURES):
             for j in range(i + 1):
-                self.gram[at + i, j] = self.gram[at + i, j] + self.new_gram[at + i, j] / QUANTUM
-                self.new_gram[at + i, j] = 0.0
-                g[i, j] = self.gram[at + i, j]
-                self.gram[at + i, j] = age * self.gram[at + i, j]
+                new = self.new_gram[at + i, j] / (GRAIN * GRAIN)
+                g[i, j] = age * self.gram[at + i, j] + new
+                self.gram[at + i, j], self.new_gram[at + i, j] = g[i, j], 0.0
+                if j == 0:  # the features above the guess, less their share of all
+                    x[i] = (self.new_moments[c, i] / GRAIN - self.alphas[c] * new) / DENSITY
             g[i, i] = g[i, i] + RIDGE
-            x[i] = self.new_moments[c, i] / (QUANTUM * DENSITY)
             self.new_moments[c, i] = 0.0
         solve_in_place(g, x)
         longest = TRUST
@@ -356,19 +356,14 @@ class Pool:
     def _solve_factors(self, c, age):
         first = AGES * c
         for i in range(AGES):
-            for j in range(BINS):
-                self.counts[first + i, j] = self.counts[first + i, j] + self.new_counts[first + i, j]
-                self.new_counts[first + i, j] = 0.0
+            self.totals[i] = add_aged(self.counts, self.new_counts, first + i, age)
         for i in range(AGES):
-            labels = borrow(self.counts, first, i, self.weights_of_ages)
+            labels = borrow(self.totals, i, self.weights_of_ages)
             if labels > 0.0:
                 wanted = (1.0 - self.alphas[c]) * (labels + 1.0)
                 q = log_quantile(self.counts, first, self.weights_of_ages, min(wanted, labels))
                 q = (labels * q + FIRST_LABELS * math.log(FIRST)) / (labels + FIRST_LABELS)
-                self.factors[c, i] = math.exp(q)
-        for i in range(AGES):
-            for j in range(BINS):
-                self.counts[first + i, j] = age * self.counts[first + i, j]
+                self.factors[c, i] = math.exp(q + self.shock[c])
 
 
 def clip(x, most):
@@ -379,6 +374,11 @@ def clip(x, most):
 def whole(x):
     """The nearest whole number, as a float."""
     return math.floor(x + 0.5)
+
+
+def grains(x):
+    """A feature as a whole number of grains."""
+    return whole(GRAIN * clip(x, STEEP))
 
 
 def cut_life(n):

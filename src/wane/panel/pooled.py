@@ -18,6 +18,7 @@ from wane.errors import InputError, InputTypeError
 from wane.panel.batch import Played, Rows, Tail, judge, restored_on_error, rows_counted_from
 from wane.panel.moments import learn_rows, play_moments, predict_rows
 from wane.panel.pool import Pool
+from wane.panel.sorting import order_of
 from wane.scores import CQR, Normalised, Score
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def run(
     shift, sizes = shifts_and_sizes(settings.score, rows.outputs)
 
     # Sort the rows by moment, behind the older ones. Scores are positive from here on.
-    by_moment = np.argsort(moments, kind="stable")
+    by_moment = order_of(moments)
     count, first = len(moments), len(older.place)
     known = labels_known(moments, starts, delay) if made is None else np.searchsorted(np.unique(made), times)
     last = int(moments.max()) + 1 if count else 0
