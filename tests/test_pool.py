@@ -83,6 +83,23 @@ def test_order_within_a_moment_and_names_do_not_matter():
         assert np.array_equal(made, wanted[order], equal_nan=True)
 
 
+def test_threads_change_nothing(monkeypatch):
+    ids, times, f, _, y = panel_data()
+    wanted = Panel("pool", (0.1, 0.3), threads=1).run(ids, f, y, 1, times=times).radius
+    for module in ("batch", "ticks", "pooled"):
+        monkeypatch.setattr(f"wane.panel.{module}.PIECE", 3)
+    panel = Panel("pool", (0.1, 0.3), threads=3)
+    assert np.array_equal(panel.run(ids, f, y, 1, times=times).radius, wanted, equal_nan=True)
+    one, three = Panel("pool", threads=1), Panel("pool", threads=3)
+    for t in np.unique(times):
+        at = times == t
+        for panel in (one, three):
+            panel.predict(ids[at], f[at])
+            panel.update(ids[at], y[at])
+        assert np.array_equal(one.radii, three.radii, equal_nan=True)
+        assert np.array_equal(one.states, three.states)
+
+
 @pytest.mark.parametrize("power", [-30, 1, 200])
 def test_the_unit_changes_nothing(power):
     ids, times, f, _, y = panel_data()
@@ -125,6 +142,26 @@ def test_times_do_not_go_back_and_an_error_changes_nothing():
     with pytest.raises(ValueError, match="finite"):
         panel.run([99, 0], [1.0, np.inf], [1.0, 1.0], times=[50, 51])
     assert json.dumps(panel.state_dict()) == before
+
+
+def test_rows_of_bytes_and_the_shared_part_go_on():
+    ids, times, f, _, y = panel_data()
+    early, late = times < 20, times >= 20
+    whole, first = Panel("pool", (0.1, 0.3)), Panel("pool", (0.1, 0.3))
+    wanted = whole.run(ids, f, y, 2, times=times).radius[late]
+    first.run(ids[early], f[early], y[early], 2, times=times[early])
+    names, rows = first.rows()
+    order = np.random.default_rng(0).permutation(len(names))
+    given = [names[i] for i in order], [rows[i] for i in order]
+    again = Panel.from_rows(first, *given, first.shared())
+    made = again.run(ids[late], f[late], y[late], 2, times=times[late]).radius
+    assert np.array_equal(made, wanted)
+    assert Panel("magl").shared() is None
+    for shared, match in ((None, "must be bytes"), (b"no", "not a row"), (first.shared()[:-9], "damaged")):
+        with pytest.raises((TypeError, ValueError), match=match):
+            Panel.from_rows(first, *given, shared)
+    with pytest.raises(ValueError, match="other settings"):
+        Panel.from_rows(Panel("pool", 0.2), *given, first.shared())
 
 
 def test_a_copy_is_independent():

@@ -1,7 +1,8 @@
 """Online conformal prediction for many streams at once: panels, groups within streams, and data frames."""
 
+from wane.panel.batch import Intervals
 from wane.panel.frames import Result, run
 from wane.panel.groups import Groups
-from wane.panel.panel import Intervals, Panel
+from wane.panel.panel import Panel
 
 __all__ = ["Groups", "Intervals", "Panel", "Result", "run"]

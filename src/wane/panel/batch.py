@@ -144,6 +144,17 @@ class Played:
         return self.take(back)
 
 
+@dataclass(frozen=True)
+class Intervals:
+    """Predictions for several streams, one row each. With several levels, the arrays have a column for each alpha."""
+
+    alpha: Any
+    ids: Any
+    lower: np.ndarray
+    upper: np.ndarray
+    radius: np.ndarray
+
+
 @contextmanager
 def restored_on_error(panel: Panel, places: np.ndarray) -> Iterator[None]:
     """Put the streams at these places back as they were if the block raises an error."""

@@ -12,9 +12,9 @@ import numpy as np
 
 from wane.errors import InputError
 from wane.panel import batch, ticks
-from wane.panel.batch import Played, Rows, stretches
+from wane.panel.batch import Intervals, Played, Rows, stretches
 from wane.panel.index import as_list, no_stream
-from wane.panel.panel import Intervals, Panel
+from wane.panel.panel import Panel
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_key, encode_key
 from wane.state.files import known

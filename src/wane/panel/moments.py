@@ -53,7 +53,7 @@ def play_moments(
                 pool._learn(states, places[t], scores[t], radii, t, column, notes, slots[t])
                 free[top[0]] = slots[t]
                 top[0] = top[0] + 1
-            pool._solve()
+            pool.solve()
             for t in range(starts[i], starts[i + 1]):
                 slots[t] = free[top[0] - 1]
                 if scores[t] == scores[t]:  # the label comes some time: the note is kept until then

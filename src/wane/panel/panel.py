@@ -7,7 +7,6 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,25 +15,15 @@ from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.errors import InputError
 from wane.panel import batch, pooled, ticks
-from wane.panel.batch import Played, Rows, Tail, over_threads, stretches
+from wane.panel.batch import Intervals, Played, Rows, Tail, over_threads, stretches
+from wane.panel.clock import checked_times
 from wane.panel.index import Index
 from wane.panel.pool import Pool
-from wane.panel.rows import from_rows, panel_like, rows
+from wane.panel.rows import from_rows, panel_like, rows, shared, use_shared
 from wane.panel.settings import PanelSettings
 from wane.panel.sorting import order_of
 from wane.panel.state import rebuild, state_dict
 from wane.state.files import known
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Predictions for several streams, one row each. With several levels, the arrays have a column for each alpha."""
-
-    alpha: Any
-    ids: Any
-    lower: np.ndarray
-    upper: np.ndarray
-    radius: np.ndarray
 
 
 @known
@@ -259,7 +248,7 @@ class Panel:
         self._make_room()
         rows = Rows(places, starts, outputs, labels, known, None, self.seen[places] + np.diff(starts))
         if self.pools:
-            times, made = (pooled.checked_times(t, count, order) for t in (times, made))
+            times, made = (checked_times(t, count, order) for t in (times, made))
             played = pooled.run(self, rows, whole("delay", delay, 0), times, made, order, more)
         else:
             played = batch.run(self, rows, delay, order)
@@ -305,9 +294,7 @@ class Panel:
             return made
 
     def trackers(self, id: Any) -> list[Any]:
-        """Return copies of the trackers of one stream, to look into.
-
-        They are ordered from the largest alpha to the smallest; with two sides, those of the lower side come first.
+        """Return copies of the trackers of one stream, from the largest alpha to the smallest, the lower side first.
 
         >>> panel = Panel("magl", alpha=0.1)
         >>> _ = panel.run(["a", "b"], [0.0, 0.0], [1.0, 2.0])
@@ -350,16 +337,24 @@ class Panel:
         with self._lock:
             return rows(self)
 
+    def shared(self) -> bytes | None:
+        """Return what the streams share with the method "pool"; None for other methods, whose streams share nothing."""
+        with self._lock:
+            return shared(self) if self.pools else None
+
     @classmethod
-    def from_rows(cls, settings: Any, ids: Any, rows: Sequence[bytes]) -> Panel:
+    def from_rows(cls, settings: Any, ids: Any, rows: Sequence[bytes], shared: bytes | None = None) -> Panel:
         """Make a panel from streams that ``rows`` took out of other panels with the same settings.
 
         Args:
             settings: a panel with these settings, or a dict of the arguments to make one.
             ids: of the streams, each once.
             rows: the bytes of each stream.
+            shared: for the method "pool", what ``shared`` returned.
         """
         panel = panel_like(cls, settings)
+        if panel.pools or shared is not None:
+            use_shared(panel, shared)
         from_rows(panel, ids, rows)
         return panel
 

@@ -1,10 +1,11 @@
 cimport cython
 from libc cimport math
 from wane.learners.rule cimport rule_of_misses
+from wane.panel.averages cimport cut_life
 from wane.panel.histograms cimport add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors cimport solve_in_place
 
-cdef int LIVES, FEATURES, AGES, BINS, SCALARS, SUMS
+cdef int FEATURES, AGES, BINS, SCALARS, SUMS
 cdef double SLOW, FAST, PRIOR, PRIOR_LOW, ROOT, SHAPE, SMALLEST, TINY_SIZE, OFTEN, OWN_SCALE, NO_SCORE, FAR, WIDE, STEEP
 cdef double FORGET, CALM, SHOCK, SHOCK_LABELS, SHOCK_MOST, RIDGE, DENSITY, TRUST, FIRST, FIRST_LABELS, OWN_WEIGHT
 cdef double QUANTILE_STEP, SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE, THETA, CAP, CAP_EARLY, SHARE_TO_SOLVE, GRAIN, COARSE, HUGE
@@ -15,7 +16,7 @@ cdef double NAN
 
 @cython.final
 cdef class Pool:
-    cdef readonly int levels, row, note, at, note_at, size_at
+    cdef readonly int levels, row, note, at, note_at, size_at, column
     cdef readonly object memory
     cdef readonly double[::1] alphas, normal, log_normal, slow, fast
     cdef readonly double[::1] scalars, sums, new_sums, shock, new_misses
@@ -59,7 +60,7 @@ cdef class Pool:
         scalars=double[::1], pending=double, share=double, age=double, played=double, c=int, alpha=double, late=double,
         shock=double,
     )
-    cdef int _solve(self) noexcept nogil
+    cpdef int solve(self) noexcept nogil
 
     @cython.locals(
         sums=double[::1], scalars=double[::1], i=int, new=double, variance=double, together=double, slope=double
@@ -75,7 +76,6 @@ cdef class Pool:
 cdef double clip(double x, double most) noexcept nogil
 cdef double whole(double x) noexcept nogil
 cdef double grains(double x) noexcept nogil
-cdef int cut_life(double n) noexcept nogil
 @cython.locals(trust=double)
 cdef double scale_of(double prior, double total, double weight) noexcept nogil
 cdef double log_size(double size, double usual) noexcept nogil

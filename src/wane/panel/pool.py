@@ -30,6 +30,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from wane.learners.rule import rule_of_misses
+from wane.panel.averages import averages, cut_life
 from wane.panel.histograms import add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors import solve_in_place, view
 
@@ -40,7 +41,6 @@ BINS = 240
 # Half-lives of 40 and 4 labels: long enough to know a series, short enough to follow it.
 SLOW = math.exp(-math.log(2.0) / 40.0)
 FAST = math.exp(-math.log(2.0) / 4.0)
-LIVES = 4096  # after so many labels an average has its full weight, to the last bit
 PRIOR = 1.0  # what series of that size usually have counts as much as one label,
 PRIOR_LOW = 3.0  # or less, if the series has more than three times that: it may be in another unit
 MEAN = math.sqrt(2.0 / math.pi)  # of the absolute value of a standard normal number: relates a mean to a quantile
@@ -56,9 +56,8 @@ WIDE = 64.0  # logarithms are clipped to +-64, features to +-16, so that sums of
 STEEP = 16.0
 FORGET = math.log(0.995)  # the shared part forgets half in 138 labels of each series
 CALM = math.log(0.7)  # the common factor forgets a shock in a few moments
-SHOCK = 0.5
+SHOCK, SHOCK_MOST = 0.5, 1.5  # how much it follows the misses of one moment, and how far it goes
 SHOCK_LABELS = 50.0  # the misses of so many labels at one moment are believed by half
-SHOCK_MOST = 1.5
 RIDGE = 20.0  # labels that say that the guess needs no regression
 DENSITY = 0.25  # of log scores around their quantile: the curvature of the loss
 TRUST = 0.1  # the longest step of a weight at one moment
@@ -67,8 +66,7 @@ FIRST_LABELS = 20.0  # which counts as much as so many labels
 OWN_WEIGHT = 8.0  # the running quantile of a series counts for at most 8 labels,
 QUANTILE_STEP = 0.15  # and moves by at least this step
 SLOPE_LABELS = 20.0  # sizes of forecasts count from so many labels on
-SLOPE_MOST = 1.2
-SLOPE_RIDGE = 0.05
+SLOPE_MOST, SLOPE_RIDGE = 1.2, 0.05
 THETA = 0.1  # the correction is measured in the guess, or in this share of the largest score if that is more
 CAP = 1.5  # a radius is at most 1.5 times the largest score of the series,
 CAP_EARLY = 8.0  # and 8 / n times more after n labels
@@ -80,17 +78,13 @@ HUGE = 1e150  # scores and sizes are at most so many units
 # Where things are in the memory of the shared part, its rows and its notes.
 STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE = range(10)
 SCALARS = 10
+COUNTERS = (SERIES, LABELS, PENDING, PLAYED)
+NEW = ("new_sums", "new_misses", "new_moments", "new_gram", "new_counts")  # since the last moment
 SUMS = 7  # positive scores, their logs; labels, log scores, log sizes, squares of these, products of both
 N, N_PLAYED, S, F, R, Y, RECORD, ROW = range(8)
 AT_N, AT_SIZE, X_RECENT, X_SHAPE, X_SIZE, X_PRIOR, NOTE = range(7)
 
 NAN = float("nan")
-
-
-def averages(factor):
-    """The weight of an average after 0, 1, 2, ... labels: the sum of the powers of the factor."""
-    powers = np.cumprod(np.concatenate([[1.0], np.full(LIVES - 2, factor)]))
-    return np.concatenate([[0.0], np.cumsum(powers)])
 
 
 class Pool:
@@ -111,7 +105,7 @@ class Pool:
         self.levels = n
         self.row, self.note = ROW + 2 * n, NOTE + 2 * n  # how many numbers a series and a waiting row have
         self.at, self.note_at = side * self.row, side * self.note  # where those of this side begin
-        self.size_at = self.note_at + AT_SIZE
+        self.size_at, self.column = self.note_at + AT_SIZE, side * n
         self.alphas = view(alphas)
         normal = ndtri(1.0 - alphas / 2.0) / MEAN  # the quantile over the mean, if errors are normal
         self.normal, self.log_normal = view(normal), view(np.log(normal))
@@ -154,16 +148,19 @@ class Pool:
         made.memory[:] = self.memory
         return made
 
-    def absorb(self, other):
-        """Add what another pool, a copy of this one, has learned since; the order of such additions does not matter."""
-        for name in ("new_sums", "new_misses", "new_moments", "new_gram", "new_counts"):
-            np.asarray(getattr(self, name))[:] += np.asarray(getattr(other, name))
-        for i in (SERIES, LABELS, PENDING, PLAYED):
-            self.scalars[i] = self.scalars[i] + other.scalars[i]
+    def fork(self):
+        """Make a copy that has learned nothing new since the last moment, to be absorbed later."""
+        made = self.copy()
+        for name in NEW:
+            np.asarray(getattr(made, name))[:] = 0.0
+        np.asarray(made.scalars)[list(COUNTERS)] = 0.0
+        return made
 
-    def solve(self):
-        """Learn from what has come since the last moment, if it is enough: a moment begins with this."""
-        self._solve()
+    def absorb(self, other):
+        """Add what a fork of this pool has learned; in which order forks are added does not matter."""
+        for name in NEW:
+            np.asarray(getattr(self, name))[:] += np.asarray(getattr(other, name))
+        np.asarray(self.scalars)[list(COUNTERS)] += np.asarray(other.scalars)[list(COUNTERS)]
 
     def _predict(self, states, place, size, radii, row, column, notes, slot):
         scalars, b, d = self.scalars, self.at, self.note_at
@@ -301,7 +298,8 @@ class Pool:
         at, i = AGES * c + age, bin_of(s, guess, BINS)
         self.new_counts[at, i] = self.new_counts[at, i] + 1.0
 
-    def _solve(self):
+    def solve(self):
+        """Learn from what has come since the last moment, if it is enough: a moment begins with this."""
         scalars, pending = self.scalars, self.scalars[PENDING]
         # In a long panel of few series, a single label says little: it is cheaper to wait for several.
         if pending < max(1.0, scalars[SERIES] / SHARE_TO_SOLVE, min(scalars[LABELS] / 100.0, 16.0)):
@@ -379,11 +377,6 @@ def whole(x):
 def grains(x):
     """A feature as a whole number of grains."""
     return whole(GRAIN * clip(x, STEEP))
-
-
-def cut_life(n):
-    """The place of n labels in a table of averages."""
-    return int(min(n, LIVES - 1.0))
 
 
 def scale_of(prior, total, weight):

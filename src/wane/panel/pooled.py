@@ -7,15 +7,27 @@ has had ``delay`` further rows.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.errors import InputError, InputTypeError
-from wane.panel.batch import Played, Rows, Tail, judge, restored_on_error, rows_counted_from
+from wane.panel.batch import (
+    COMPILED,
+    PIECE,
+    Played,
+    Rows,
+    Tail,
+    judge,
+    over_threads,
+    restored_on_error,
+    rows_counted_from,
+)
+from wane.panel.clock import clock_of, labels_known, moments_of, older_labels_known
 from wane.panel.moments import learn_rows, play_moments, predict_rows
 from wane.panel.pool import Pool
 from wane.panel.sorting import order_of
@@ -23,8 +35,6 @@ from wane.scores import CQR, Normalised, Score
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
-
-NEVER = np.iinfo(np.intp).max
 
 
 def new_pools(alphas: tuple[float, ...], sides: int) -> list[Pool]:
@@ -46,55 +56,6 @@ def shifts_and_sizes(score: Score, outputs: Any) -> tuple[Any, np.ndarray]:
         forecast, scale = outputs
         return 0.0, np.abs(forecast) / scale
     return 0.0, np.abs(np.asarray(outputs, dtype=float))
-
-
-def moments_of(times: np.ndarray | None, starts: np.ndarray, clock: Any) -> tuple[np.ndarray, bool]:
-    """Number the moments of rows that are sorted by series and in time.
-
-    Returns the moment of each row, and whether the first moment is the one of the last call, ``clock``. Without times,
-    the k-th rows of all series are one moment.
-    """
-    if times is None:
-        count = np.diff(starts)
-        return np.arange(starts[-1]) - np.repeat(starts[:-1], count), False
-    if not len(times):
-        return np.zeros(0, dtype=np.intp), False
-    distinct, moments = np.unique(times, return_inverse=True)
-    if clock is None:
-        return moments, False
-    try:
-        back, same = bool(distinct[0] < clock), bool(distinct[0] == clock)
-    except TypeError:
-        problem = f"must be of the same kind as those of the last call, {clock!r}, got {distinct[0]!r}"
-        raise InputTypeError(problem, about="time") from None
-    if back:
-        raise InputError(
-            f"must not go back: the panel has seen {clock}, got {distinct[0]}",
-            about="time",
-            row=int(np.argmin(moments)),
-            cure="give the rows of all series together, in order of time, or begin with a new panel",
-        )
-    return moments, same
-
-
-def clock_of(times: np.ndarray | None, clock: Any) -> Any:
-    """Return the last time so far, in a form that files hold; None if times are of a kind that cannot be compared."""
-    if times is None or not len(times) or times.dtype.kind not in "iufM":
-        return clock
-    last = times.max()
-    return last if clock is None or last > clock else clock
-
-
-def checked_times(times: Any, rows: int, order: np.ndarray | None) -> np.ndarray | None:
-    """Return times as an array, one for each row, in this order; text is an error, because it sorts by letters."""
-    if times is None:
-        return None
-    array = np.asarray(times)
-    if array.shape != (rows,):
-        raise InputError(f"must be one for each of the {rows} rows, got the shape {array.shape}", about="times")
-    if array.dtype.kind in "SU" or (array.dtype.kind == "O" and rows and isinstance(array[0], str)):
-        raise InputTypeError("are text, which sorts by letters", about="times", cure="convert them to dates or numbers")
-    return array if order is None else array[order]
 
 
 @contextmanager
@@ -194,36 +155,6 @@ def run(
     return into
 
 
-def labels_known(moments: np.ndarray, starts: np.ndarray, delay: int) -> np.ndarray:
-    """Return the moment before which each label is learned: the one after that of the row ``delay`` further on."""
-    known = np.full(len(moments), NEVER)
-    later = np.arange(len(moments)) + delay
-    there = later < np.repeat(starts[1:], np.diff(starts))
-    known[there] = moments[later[there]] + 1
-    return known
-
-
-def older_labels_known(panel: Panel, rows: Rows, moments: np.ndarray, same: bool, delay: int) -> np.ndarray:
-    """Return the same for the rows that wait from earlier calls.
-
-    A label that was due at the end of the last call is learned before the first moment that is later than that call's.
-    """
-    tail = panel.tail
-    known = np.full(len(tail.place), NEVER)
-    if len(moments):
-        known[tail.pos + panel.lag <= panel.seen[tail.place]] = 1 if same else 0
-    if len(rows.places) and len(tail.place):
-        # The place of the series among those of this call, if it is there, and its row that is ``delay`` later.
-        rank = np.argsort(rows.places, kind="stable")
-        at = np.minimum(np.searchsorted(rows.places[rank], tail.place), len(rank) - 1)
-        series = rank[at]
-        later = tail.pos + delay - (rows.ends - np.diff(rows.starts))[series] + rows.starts[series]
-        there = (rows.places[series] == tail.place) & (later < rows.starts[series + 1]) & (known == NEVER)
-        inside = np.maximum(later[there], rows.starts[series[there]])
-        known[there] = np.where(later[there] < rows.starts[series[there]], 1 if same else 0, moments[inside] + 1)
-    return known
-
-
 def play_side(
     panel: Panel, pool: Any, rows: Moments, scores: np.ndarray, learned: int, notes: Any
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -247,7 +178,9 @@ def play_side(
 
     # Notes are kept for the rows that wait. ``free`` is a stack of unused ones; one more serves rows without a label.
     labelled = np.concatenate([[0], np.cumsum(~np.isnan(scores[first:]))])[rows.starts - first]
+    many = np.diff(rows.starts).max(initial=0) > PIECE and COMPILED and panel.threads != 1
     room = first + 1 + int(np.max(labelled[1:] - due[1:-1], initial=0))
+    room += int(np.diff(rows.starts).max()) if many else 0  # threads do not share a note
     if notes is None:
         notes = np.zeros((room, panel.notes.shape[1]))
         notes[:first] = panel.tail.notes
@@ -256,13 +189,14 @@ def play_side(
     free = np.concatenate([np.arange(first, room), np.zeros(first + 1)]).astype(np.intp)
     top = np.array([room - first], dtype=np.intp)
 
-    states, places, labels, radii = (a.data for a in (panel.states, rows.places, scores, rows.radii))
-    column = pool.at // pool.row * pool.levels
-
     def play(begin: int, end: int) -> None:
+        if many:
+            for i in range(begin, end):
+                play_large(panel, pool, rows, scores, i, order[due[i] : due[i + 1]], notes, slots, free, top)
+            return
         play_moments(
-            pool, states, places, labels, rows.sizes.data, rows.starts.data, order.data, due.data, begin, end, radii,
-            column, notes.data, slots.data, free.data, top.data,
+            pool, panel.states.data, rows.places.data, scores.data, rows.sizes.data, rows.starts.data, order.data,
+            due.data, begin, end, rows.radii.data, pool.column, notes.data, slots.data, free.data, top.data,
         )  # fmt: skip
 
     # The first labels choose the unit. Until then there are no intervals.
@@ -273,9 +207,69 @@ def play_side(
         some = order[: due[begin + 1]]
         pool.begin(scores[some], notes[slots[some], pool.size_at])
     play(begin, last)
-    end = int(due[last]), int(due[last + 1])  # what is known after the last moment
-    learn_rows(pool, states, places, labels, radii, column, notes.data, slots.data, order.data, *end)
+    learn(panel, pool, rows.places, scores, rows.radii, notes, slots, order[due[last] :])  # known after the last moment
     return notes, slots
+
+
+def play_large(
+    panel: Panel,
+    pool: Any,
+    rows: Moments,
+    scores: np.ndarray,
+    i: int,
+    due: np.ndarray,
+    notes: np.ndarray,
+    slots: np.ndarray,
+    free: np.ndarray,
+    top: np.ndarray,
+) -> None:
+    """Play moment i as ``play_moments`` does, with threads that share its rows; the bits are the same."""
+    learn(panel, pool, rows.places, scores, rows.radii, notes, slots, due)
+    free[top[0] : top[0] + len(due)] = slots[due]
+    top[0] += len(due)
+    pool.solve()
+    first, last = int(rows.starts[i]), int(rows.starts[i + 1])
+    top[0] -= last - first
+    slots[first:last] = free[top[0] : top[0] + last - first]
+
+    def work(piece: slice, _: Any) -> None:
+        predict_rows(
+            pool, panel.states.data, rows.places.data, rows.sizes.data, piece.start, piece.stop, rows.radii.data,
+            pool.column, notes.data, slots.data,
+        )  # fmt: skip
+
+    over_threads(panel, work, [slice(a, min(a + PIECE, last)) for a in range(first, last, PIECE)], last - first)
+    unlabelled = slots[first:last][np.isnan(scores[first:last])]
+    free[top[0] : top[0] + len(unlabelled)] = unlabelled
+    top[0] += len(unlabelled)
+
+
+def learn(
+    panel: Panel,
+    pool: Any,
+    places: np.ndarray,
+    scores: np.ndarray,
+    radii: np.ndarray,
+    notes: np.ndarray,
+    slots: np.ndarray,
+    rows: np.ndarray,
+) -> None:
+    """Learn the labels of the given rows, in this order; with threads if there are many, which gives the same bits."""
+
+    def work(part: Any, mine: np.ndarray) -> Any:
+        data = (panel.states.data, places.data, scores.data, radii.data)
+        learn_rows(part, *data, pool.column, notes.data, slots.data, mine.data, 0, len(mine))
+        return part
+
+    if len(rows) <= PIECE or not COMPILED or panel.threads == 1:
+        work(pool, rows)
+        return
+    # Each thread has its own series, because the labels of one series are learned in order, and sums of its own.
+    threads = panel.threads or os.cpu_count() or 1
+    shares = [rows[places[rows] % threads == k] for k in range(threads)]
+    with ThreadPoolExecutor(threads) as executor:
+        for part in executor.map(work, [pool.fork() for _ in shares], shares):
+            pool.absorb(part)
 
 
 def begin_moment(panel: Panel) -> None:
@@ -291,8 +285,8 @@ def predict(panel: Panel, places: np.ndarray, columns: np.ndarray, radii: np.nda
     shift, sizes = shifts_and_sizes(settings.score, settings.outputs_of(columns))
     notes = np.zeros((len(places), panel.notes.shape[1]))
     slots = np.arange(len(places))
-    for side, pool in enumerate(panel.pools):
-        where = (radii.data, side * pool.levels, notes.data, slots.data)
+    for pool in panel.pools:
+        where = (radii.data, pool.column, notes.data, slots.data)
         predict_rows(pool, panel.states.data, places.data, sizes.data, 0, len(places), *where)
     panel.notes[places] = notes
     radii -= shift[:, None] if isinstance(shift, np.ndarray) else shift
@@ -301,11 +295,11 @@ def predict(panel: Panel, places: np.ndarray, columns: np.ndarray, radii: np.nda
 def settle(panel: Panel) -> None:
     """Learn the labels that ``run`` has left because further rows of their moment might have followed."""
     tail = panel.tail
-    due = np.flatnonzero(tail.pos + panel.lag <= panel.seen[tail.place])
-    if len(due):
-        rows = tail.take(due)
-        learn(panel, rows.place, (rows.below, rows.above), rows.radii, rows.notes)
-        panel.tail = tail.take(np.flatnonzero(tail.pos + panel.lag > panel.seen[tail.place]))
+    due = tail.pos + panel.lag <= panel.seen[tail.place]
+    if due.any():
+        rows = tail.take(np.flatnonzero(due))
+        learn_sides(panel, rows.place, (rows.below, rows.above), rows.radii, rows.notes)
+        panel.tail = tail.take(np.flatnonzero(~due))
 
 
 def update(panel: Panel, places: np.ndarray, below: np.ndarray, above: np.ndarray) -> None:
@@ -314,18 +308,13 @@ def update(panel: Panel, places: np.ndarray, below: np.ndarray, above: np.ndarra
     shift, _ = shifts_and_sizes(settings.score, settings.outputs_of(panel.outputs[places]))
     scores = tuple(np.maximum(side + shift, 0.0) for side in (below, above))
     radii = panel.radii[places] + (shift[:, None] if isinstance(shift, np.ndarray) else shift)
-    learn(panel, places, scores, radii, panel.notes[places])
+    learn_sides(panel, places, scores, radii, panel.notes[places])
 
 
-def learn(panel: Panel, places: np.ndarray, scores: Any, radii: np.ndarray, notes: np.ndarray) -> None:
-    """Learn one label for each place, with the radii and notes of its prediction."""
-    order = np.arange(len(places))
-    for side, pool in enumerate(panel.pools):
-        given = ~np.isnan(scores[side])
-        if not pool.started and given.any():
-            pool.begin(scores[side][given], notes[given, pool.size_at])
-        states, column = panel.states.data, side * pool.levels
-        learn_rows(
-            pool, states, places.data, scores[side].data, radii.data, column, notes.data, order.data, order.data, 0,
-            len(places),
-        )  # fmt: skip
+def learn_sides(panel: Panel, places: np.ndarray, scores: Any, radii: np.ndarray, notes: np.ndarray) -> None:
+    """Learn one label for each place, with the radii and notes of its prediction, on all sides."""
+    slots, rows = np.arange(len(places)), np.flatnonzero(~np.isnan(scores[0]))
+    for pool, side in zip(panel.pools, scores, strict=False):
+        if not pool.started and len(rows):
+            pool.begin(side[rows], notes[rows, pool.size_at])
+        learn(panel, pool, places, side, radii, notes, slots, rows)

@@ -7,6 +7,7 @@ state of fixed size, the states of the trackers follow as JSON.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from wane.checks import described
 from wane.conformal.levels import Levels
 from wane.errors import InputError, InputTypeError
 from wane.panel.batch import Tail
-from wane.panel.state import empty_panel
+from wane.panel.state import empty_panel, restore_shared, shared_state
 from wane.state import data as plain_data
 from wane.state.encoding import dumps, loads
 from wane.state.stateful import Stateful
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 VERSION = 1  # raised when an older reader would misread the rows
 MARK = b"W" + bytes([VERSION])
+SHARED = "give what `panel.shared()` returned, from a panel with the same settings"
 OTHER = "give the settings that the rows were made with, the whole of `panel.rows()`, and the same version of wane"
 
 
@@ -63,6 +65,27 @@ def rows(panel: Panel) -> tuple[list[Any], list[bytes]]:
     for i, levels in enumerate(panel.objects[:n]):
         made[i] += dumps([t.state_dict() for t in levels.trackers]).encode()
     return panel.ids(), made
+
+
+def shared(panel: Panel) -> bytes:
+    """Return what the streams of the method "pool" share; the caller holds the lock."""
+    return MARK + panel.settings.fingerprint() + zlib.compress(dumps(shared_state(panel)).encode())
+
+
+def use_shared(panel: Panel, given: Any) -> None:
+    """Fill in what ``shared`` has returned, in a panel with the same settings."""
+    if not isinstance(given, (bytes, bytearray, memoryview)):
+        raise InputTypeError(f"must be bytes, got {described(given)}", about="shared", cure=SHARED)
+    head, given = MARK + panel.settings.fingerprint(), bytes(given)
+    if given[: len(head)] != head:
+        raise InputError(wrong(given, head), about="shared", cure=SHARED)
+    # The size is known before anything is unpacked: a small file must not take much memory.
+    most = 1024 + 64 * sum(len(pool.memory) for pool in panel.pools)
+    try:
+        text = zlib.decompressobj().decompress(given[len(head) :], most)
+        restore_shared(panel, loads(text))
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        raise InputError(f"is damaged: {error}", about="shared", cure=SHARED) from error
 
 
 def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:

@@ -98,6 +98,8 @@ def undone_on_error(panel: Panel, batch: Batch) -> AbstractContextManager[None]:
 def learn(panel: Panel, batch: Batch) -> None:
     """Learn the labels of a batch. Those of streams that still warm up are kept until there are enough of them."""
     places, cold = batch.places, batch.cold
+    if panel.pools:
+        pooled.update(panel, places, *(np.concatenate([piece[side] for piece in batch.pieces]) for side in (1, 2)))
     over_threads(panel, lambda piece, levels: learn_piece(panel, levels, batch, *piece), batch.pieces, len(places))
     panel.waiting[places[batch.known]] = False
     if cold.any():
@@ -149,11 +151,9 @@ def learn_piece(panel: Panel, levels: Levels, batch: Batch, p: slice, below: np.
     """Learn the labels of one piece, except those of the warm-up, and add them to the counts of ``Panel.summary``."""
     settings, places = panel.settings, batch.places[p]
     radii = panel.radii[places]
-    if panel.pools:
-        pooled.update(panel, places, below, above)
-    elif panel.flat:
+    if panel.flat and not panel.pools:
         through(panel, update_streams, levels, batch, p, below, above, radii.data)
-    else:
+    elif not panel.flat:
         for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
             panel.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
     alone = np.arange(len(places) + 1, dtype=np.intp)  # each stream has one row

@@ -1,0 +1,3 @@
+cdef int LIVES
+
+cpdef int cut_life(double n) noexcept nogil
