@@ -3,6 +3,7 @@
 #   make test    lint; the full test suite on the compiled package, then the compiled modules again as plain Python
 #   make lint    style, types, the direction of imports
 #   make test-old-cpu   what depends on rounding, with the loops of NumPy and OpenBLAS for older processors; part of make test
+#   make test-bounds   what loops over arrays, compiled with a check of every index, in build-bounds/
 #   make bench   speed, as ratios within one run
 #   make peers   other packages beside wane on the same rounds; it installs them, and refreshes their tables
 #   make docs    the documentation, to docs/_build/html
@@ -11,13 +12,13 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 HAVE_CC := $(shell command -v $(CC))
 
-.PHONY: demo test test-old-cpu lint build bench peers docs dist clean
+.PHONY: demo test test-old-cpu test-bounds lint build bench peers docs dist clean
 demo: build
 	$(BIN)/wane reproduce table1 fig1 --data digits --out demo
 
 # Tests run in a worker for each processor. A matrix library that starts a thread for each one as well makes them wait:
 # the slowest test of the suite takes a sixth of the time with one thread.
-test test-old-cpu: export OMP_NUM_THREADS = 1
+test test-old-cpu test-bounds: export OMP_NUM_THREADS = 1
 UNCOMPILED := WANE_PURE=1 PYTHONPATH=src
 test: lint build
 ifneq ($(HAVE_CC),)
@@ -33,6 +34,17 @@ OLD_CPU := $(foreach name,digits experiments streams corruption,tests/test_$(nam
 	$(foreach page,README classification sklearn streams torch,"tests/test_docs.py::test_snippets_run[$(page)]")
 test-old-cpu: $(VENV)/ready build
 	$(if $(HAVE_CC),,$(UNCOMPILED)) $(BIN)/python tools/old_cpu.py $(BIN)/python -m pytest -n auto --dist loadfile $(OLD_CPU)
+
+# Compiled loops read and write without checks where that was measured to pay. Here an index beyond its array is an
+# error, and one in code that cannot raise is a warning that pytest turns into one. The normal build is not touched.
+BOUNDS := $(foreach name,contract trackers control_trackers quantile_trackers order_statistics flat auto panel panel_rows \
+	groups conformal_radii conformal_replays conformal_state horizons monitor saving,tests/test_$(name).py)
+test-bounds: $(VENV)/ready
+	rm -rf build-bounds/source/src build-bounds/site && mkdir -p build-bounds/source
+	cp -rp setup.py pyproject.toml README.md LICENSE src build-bounds/source/
+	WANE_BOUNDS=1 WANE_REQUIRE_COMPILED=1 $(BIN)/pip install -q --no-deps --no-build-isolation --target build-bounds/site ./build-bounds/source
+	PYTHONPATH=build-bounds/site $(BIN)/python -m pytest -n auto --dist loadfile $(BOUNDS)
+	PYTHONPATH=build-bounds/site $(BIN)/python tools/torture/hostile_states.py --seconds 60
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check
@@ -82,4 +94,4 @@ build/settings: setup.py pyproject.toml
 	rm -rf build && mkdir build && touch $@
 
 clean:
-	rm -rf build dist docs/_build $(VENV)
+	rm -rf build build-bounds dist docs/_build $(VENV)

@@ -1,6 +1,7 @@
 """Compile every module that has a .pxd beside it; a machine without a C compiler gets the same files uncompiled.
 
-WANE_PURE=1 compiles nothing; WANE_REQUIRE_COMPILED=1 makes a failure to compile an error.
+WANE_PURE=1 compiles nothing; WANE_REQUIRE_COMPILED=1 makes a failure to compile an error. WANE_BOUNDS=1 compiles every
+index with a check of its bounds, also in the files that say "boundscheck=False" because they were measured to need it.
 """
 
 import hashlib
@@ -16,9 +17,29 @@ FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-ffp-contract=of
 SHARED = "wane._cyutility"  # Cython's own code for memory views, once instead of in each module: seconds of gcc apiece
 
 
+BOUNDS = bool(os.environ.get("WANE_BOUNDS"))
+
+
+def sources_to_compile():
+    """The folder of sources: src/, or a copy in which no file turns the checks of bounds off."""
+    if not BOUNDS:
+        return Path("src")
+    copy = Path("build/src-bounds")
+    for f in [*copy.rglob("*.py"), *copy.rglob("*.pxd")]:
+        if not Path("src", f.relative_to(copy)).exists():
+            f.unlink()
+    for f in [*Path("src").rglob("*.py"), *Path("src").rglob("*.pxd")]:
+        to, text = copy / f.relative_to("src"), f.read_text().replace("boundscheck=False", "boundscheck=True")
+        if not to.exists() or to.read_text() != text:  # what has not changed is not compiled again
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_text(text)
+    return copy
+
+
 def extensions():
-    files = sorted(Path("src").rglob("*.pxd"))
-    names = [".".join(f.relative_to("src").with_suffix("").parts) for f in files]
+    src = sources_to_compile()
+    files = sorted(src.rglob("*.pxd"))
+    names = [".".join(f.relative_to(src).with_suffix("").parts) for f in files]
     sources = dict(zip(names, (str(f.with_suffix(".py")) for f in files), strict=True))
     sources[SHARED] = "build/c/_cyutility.c"
     return [Extension(name, [source], extra_compile_args=FLAGS) for name, source in sources.items()]

@@ -300,7 +300,7 @@ def test_impossible_memory_is_refused(hits, name, change):
         state["memory"][name][change] = {"missed": 0.5, "widths": 1e301}[name]
     else:
         state["memory"][name] += change
-    with pytest.raises(ValueError, match="corrupted"):
+    with pytest.raises(ValueError, match="the memory of Monitor"):
         load(Stateful, state, {})
 
 
@@ -314,9 +314,9 @@ def test_impossible_memory_of_the_wrong_kind():
             load(Stateful, state, {})
     state = monitor.state_dict()
     state["memory"]["missed"] = [1.0 - m for m in state["memory"]["missed"]]  # rounds that other counts contradict
-    with pytest.raises(ValueError, match="corrupted"):
+    with pytest.raises(ValueError, match="does not fit"):
         load(Stateful, state, {})
     state = monitor.state_dict()
     state["memory"]["coverage_error"] = 1e301
-    with pytest.raises(ValueError, match="corrupted"):
+    with pytest.raises(ValueError, match="does not fit"):
         load(Stateful, state, {})

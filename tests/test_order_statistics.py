@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wane.order_statistics import History, OrderStatistics, finite_sample, higher, inverted_cdf
+from wane.order_statistics import OrderStatistics
 from wane.state.data import restore
+from wane.trackers.history import History, finite_sample, higher, inverted_cdf
 
 numbers = st.sampled_from([0.0, 1.0, -1.0, 2.0]) | st.floats(-1e300, 1e300)
 

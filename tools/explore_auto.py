@@ -31,11 +31,11 @@ import numpy as np
 import wane
 from wane.experiments.leaderboard import LEAST, UNIT, UNSCORED, WINDOW, entry
 from wane.learners import MultiscaleLearner
-from wane.order_statistics import History, inverted_cdf
 from wane.trackers import Calibrated, blend
 from wane.trackers.auto import PRIORITIES
 from wane.trackers.blend import Blend, pinball
 from wane.trackers.calibrated import DISCOUNTS, Given
+from wane.trackers.history import History, inverted_cdf
 from wane.trackers.mixture import Mixture
 from wane.trackers.scale_models import LogScale, NoScale, RecentScale, SteadyScale
 from wane.trackers.scaled_expert import Scaled

@@ -4,7 +4,7 @@ from wane.state.cells cimport Cells
 from wane.state.stateful cimport Stateful
 
 cdef Py_ssize_t BLOCK
-cdef double SLACK, INFINITY
+cdef double INFINITY
 
 @cython.final
 cdef class OrderStatistics(Stateful):
@@ -36,7 +36,7 @@ cdef class OrderStatistics(Stateful):
     cdef void _split(self, Py_ssize_t b) noexcept nogil
     @cython.locals(old=Py_ssize_t, i=Py_ssize_t)
     cdef void _drop(self, Py_ssize_t b) noexcept nogil
-    @cython.locals(n=Py_ssize_t, b=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t)
+    @cython.locals(n=Py_ssize_t, b=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, x=double, last=double)
     cdef void _sorted(self, Cells cells) noexcept nogil
     @cython.locals(half=Py_ssize_t, b=Py_ssize_t)
     cdef void _lay_out(self, Py_ssize_t n) noexcept nogil
@@ -46,22 +46,3 @@ cdef class OrderStatistics(Stateful):
     cdef int _not_finite(self, double x) except -1 with gil
     cdef int _not_there(self, double x) except -1 with gil
     cdef int _no_rank(self, Py_ssize_t k) except -1 with gil
-
-@cython.final
-cdef class History(Stateful):
-    cdef readonly object window
-    cdef readonly OrderStatistics bag
-    cdef Py_ssize_t length
-    cdef public double[::1] ring
-    cdef public Py_ssize_t place
-    cpdef int push(self, double x) except -1 nogil
-
-@cython.locals(k=Py_ssize_t)
-cpdef Py_ssize_t ceiling(double x) noexcept nogil
-
-cpdef double inverted_cdf(OrderStatistics bag, double q) except? -1.0 nogil
-
-cpdef double higher(OrderStatistics bag, double q) except? -1.0 nogil
-
-@cython.locals(k=Py_ssize_t, rank=double)
-cpdef double finite_sample(OrderStatistics bag, double q) except? -1.0 nogil

@@ -16,6 +16,7 @@ except ImportError:
 
 from wane.checks import LARGEST, discount_factor, discount_factors, number, real_array, scalar, share, whole
 from wane.errors import InputError
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 
 BOOLS = (bool, np.bool_)
@@ -83,6 +84,7 @@ class Monitor(Stateful):
         "missed",
         "widths",
     )
+    extents = ("window",)
 
     def __init__(
         self,
@@ -193,6 +195,21 @@ class Monitor(Stateful):
         self._play((hits == 0.0).view(np.int8).data, sizes.data, rates.data, alarms.data, local.data)
         seen = np.minimum(np.arange(first + 1, first + 1 + len(hits)), self.window)
         return alarms, (seen - local) / seen
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Counts of rounds, the place in the ring, and -1 where there is no full window yet."""
+        counts = ("rounds", "misses", "local_misses", "current_misses", "longest_misses", "bounded", "unbounded")
+        return {
+            **dict.fromkeys(counts, (0, MOST)),
+            **dict.fromkeys(("most_local_misses", "worst_round"), (-1, MOST)),
+            "side": (-1, 1),
+            "place": (0, self.window - 1),
+            "missed": (0.0, 1.0),
+        }
+
+    def misfit(self) -> str | None:
+        """The counts agree with the rounds of the window, and with each other."""
+        return None if self.sound() else "rounds"
 
     def sound(self) -> bool:
         """Return whether the memory is consistent; a file that was damaged or edited is not.

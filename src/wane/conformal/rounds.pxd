@@ -42,6 +42,9 @@ cpdef int update_streams(
     const double[::1] upper, double[:, ::1] radii
 ) except -1
 
+@cython.locals(i=Py_ssize_t)
+cpdef int rewrite_streams(Levels levels, double[:, ::1] states, double[:, ::1] out) except -1
+
 @cython.locals(s=Py_ssize_t, t=Py_ssize_t, total=double)
 cpdef int add_in_order(
     double[:, ::1] totals, Py_ssize_t column, const Py_ssize_t[::1] places, const Py_ssize_t[::1] starts,

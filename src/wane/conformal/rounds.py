@@ -119,6 +119,14 @@ def update_streams(levels, states, streams, lower, upper, radii):
                 levels._write(states, streams[j])
 
 
+def rewrite_streams(levels, states, out):
+    """Read the state of every stream and write it to ``out``, which shows what reading has changed."""
+    with cython.nogil:
+        for i in range(states.shape[0]):
+            levels._read(states, i)
+            levels._write(out, i)
+
+
 def add_in_order(totals, column, places, starts, values):
     """Add the values of each stream's rows to its total.
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from wane.checks import described, whole
+from wane.conformal.monitor import Monitor
 from wane.conformal.waiting import Made
 from wane.errors import InputError, InputTypeError
 from wane.state import data as plain_data
 from wane.state.encoding import decode_key, decode_value, encode_key, encode_value
+from wane.state.limits import refuse_unbacked
 from wane.state.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def damaged(read: Callable[[], Any]) -> Any:
     """Return what ``read`` returns. If it fails, raise an error that says that the state is damaged."""
     try:
         return read()
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"the state of an OnlineConformal is damaged or incomplete: {error!r}") from error
 
 
@@ -87,6 +89,7 @@ def part(state: Any, objects: dict[str, Any], used: set[str]) -> Any:
 
 def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, memory: Any) -> OnlineConformal:
     """Make the object with these parts, and check that the memory fits."""
+    refuse_unbacked(Monitor, given, memory["monitors"])
     oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, **{k: decoded(v) for k, v in given.items()})
     waiting = oc._waiting
     for k, name in MEMORY.items():
@@ -94,8 +97,6 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
     oc._alarmed = {(float(alpha), str(side)): whole("round", at, 0) for alpha, side, at in memory["alarmed"]}
     for monitor, inside in zip(oc.monitors, memory["monitors"], strict=True):
         plain_data.restore(monitor, inside)
-        if not monitor.sound():
-            raise InputError(f"no monitor could have the memory {described(inside)}")
     for id, number, output, u, radii, widths in memory["pending"]:
         radii, widths = numbers(radii, len(trackers)), numbers(widths, len(oc.alphas))
         output = oc.score.output(decode_value(output))

@@ -16,6 +16,7 @@ from wane.domains import Ball, Nonnegative, as_domain
 from wane.learners.base import VectorLearner
 from wane.learners.hint import Hint
 from wane.learners.starting_point import frozen, known_diameter, starting_point
+from wane.state.limits import GREATEST
 from wane.vectors import copy, lift, norm
 
 
@@ -65,9 +66,13 @@ class AdaGrad(VectorLearner):
         """A projection of a user's may fail."""
         return self.domain is None or type(self.domain) in (Ball, Nonnegative)
 
-    def sound(self) -> bool:
-        """V is a sum of squares, and x lies in the domain."""
-        return self.b >= 0.0 and (self.domain is None or np.asarray(self.x) in self.domain) and super().sound()
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """V is a sum of squares."""
+        return {"b": (0.0, GREATEST)}
+
+    def misfit(self) -> str | None:
+        """x lies in the domain."""
+        return "x" if self.domain is not None and np.asarray(self.x) not in self.domain else super().misfit()
 
     def _fields(self, cells):
         cells.vector(self.x)

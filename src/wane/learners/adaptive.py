@@ -72,10 +72,6 @@ class AdaptiveLearner(VectorLearner):
         self.x = np.zeros(self.n).data
         self.g = np.zeros(self.n).data
 
-    def sound(self) -> bool:
-        """Both learners are."""
-        return self.magnitude.sound() and self.direction.sound()
-
     def _fields(self, cells):
         self.magnitude._fields(cells)
         self.direction._fields(cells)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import dimension, discount_factor, number, vector
-from wane.errors import TooLargeError
+from wane.errors import InputError, TooLargeError
 from wane.state import data as plain_data
 from wane.state.stateful import Stateful
 
@@ -31,6 +31,8 @@ class Learner(Stateful):
     >>> learner.run([-1.0, 1.0])
     array([0.5, 1. ])
     """
+
+    extents = ("dim",)  # type: tuple[str, ...]
 
     def __init__(self, discount: float = 1.0, dim: int | None = None) -> None:
         """Every learner has a discount of its own, and a dimension (None: the line)."""
@@ -67,12 +69,12 @@ class Learner(Stateful):
 
         return batch.run(self, gradients, discounts)
 
-    def sound(self) -> bool:
-        """Whether the memory is one that the rounds could have left: at least, it plays finite numbers."""
+    def misfit(self) -> str | None:
+        """A memory that the rounds have left plays finite numbers."""
         try:
-            return bool(np.isfinite(self.predict()).all())
-        except ArithmeticError:
-            return False
+            return None if np.isfinite(self.predict()).all() else ", ".join(self.memory)
+        except (ArithmeticError, InputError):
+            return ", ".join(self.memory)
 
     # The hooks: on the line _predict and _update; in R^d _point and _learn, which fill and read vectors.
     # Compiled, these are what C finds for a subclass written in Python, and they ask the functions below.

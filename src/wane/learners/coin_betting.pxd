@@ -4,6 +4,8 @@ from wane.learners.base cimport VectorLearner
 from wane.learners.rule cimport capped_exp
 from wane.vectors cimport dot, norm
 
+cdef double MOST_COINS
+
 @cython.final
 cdef class CoinBetting(VectorLearner):
     cdef readonly double epsilon, lipschitz

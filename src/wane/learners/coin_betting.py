@@ -17,6 +17,8 @@ from wane.learners.base import VectorLearner
 from wane.learners.rule import capped_exp
 from wane.vectors import dot, norm
 
+MOST_COINS = 1e12  # beyond it, rounding could make the fraction exceed 1
+
 
 class CoinBetting(VectorLearner):
     r"""KT betting: :math:`x_t = W_{t-1} \frac1t \sum_{i<t} c_i` with coins :math:`c = -g/G` and wealth W from epsilon.
@@ -49,9 +51,13 @@ class CoinBetting(VectorLearner):
         self.count = 0.0
         self.log_wealth = 0.0  # of wealth / epsilon
 
-    def sound(self) -> bool:
-        """There are as many coins as rounds, of length at most 1."""
-        return self.count >= 0.0 and norm(self.s) <= self.count * (1.0 + 1e-9) and super().sound()
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Coins are counted."""
+        return {"count": (0.0, MOST_COINS)}
+
+    def misfit(self) -> str | None:
+        """Coins have a length of at most 1."""
+        return "s" if norm(self.s) > self.count * (1.0 + 1e-9) else super().misfit()
 
     def _fields(self, cells):
         self.epsilon = cells.number(self.epsilon)
@@ -68,7 +74,7 @@ class CoinBetting(VectorLearner):
         if norm(gradient) > self.lipschitz * (1.0 + 1e-14):  # a few roundings are no debt
             self._too_large(norm(gradient))
         count = discount * self.count + 1.0
-        if count > 1e12:  # by discounts above 1: rounding could make the fraction exceed 1
+        if count > MOST_COINS:  # by discounts above 1
             self._overflow()
         won = -dot(gradient, self.s) / (self.lipschitz * (self.count + 1.0))  # <coin, fraction>, above -1
         self.log_wealth = discount * self.log_wealth + math.log1p(won)

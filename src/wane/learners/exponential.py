@@ -61,9 +61,9 @@ class ExponentialPotential(VectorLearner):
         self.next = np.zeros(self.n).data
         self.b = 0.0  # v - 1
 
-    def sound(self) -> bool:
-        """v is a sum of squares."""
-        return self.b >= 0.0 and super().sound()
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """v is a sum of squares, and what would be larger was refused."""
+        return {"s": (-1e150, 1e150), "b": (0.0, 1e150)}
 
     def _fields(self, cells):
         self.epsilon = cells.number(self.epsilon)

@@ -92,9 +92,13 @@ class GradientDescent(VectorLearner):
         self.next = np.zeros(self.n).data
         self.H = 0.0  # the discounted number of rounds, Eq. (effective_H)
 
-    def sound(self) -> bool:
-        """H counts rounds, and x lies in the domain."""
-        return self.H >= 0.0 and (self.domain is None or np.asarray(self.x) in self.domain) and super().sound()
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """H counts rounds."""
+        return {"H": (0.0, 1e300)}
+
+    def misfit(self) -> str | None:
+        """x lies in the domain."""
+        return "x" if self.domain is not None and np.asarray(self.x) not in self.domain else super().misfit()
 
     def _fields(self, cells):
         cells.vector(self.x)

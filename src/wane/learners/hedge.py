@@ -48,10 +48,6 @@ class Experts(Stateful):
         """All that experts and bets remember."""
         return ("free", "bet") if self.rest is None else ("free", "bet", "rest")
 
-    def sound(self) -> bool:
-        """Every expert and every bet is."""
-        return self.free.sound() and self.bet.sound() and (self.rest is None or self.rest.sound())
-
     def _fields(self, cells):
         self.free._fields(cells)
         self.bet._fields(cells)
@@ -146,10 +142,6 @@ class DiscountHedge(VectorLearner):
         self.x = np.zeros(self.n).data
         self.g = np.zeros(self.n).data
         self.regrets: Any = np.zeros(len(self.discounts)).data
-
-    def sound(self) -> bool:
-        """Every expert and every bet is."""
-        return self.experts.sound() and super().sound()
 
     def _fields(self, cells):
         self.experts._fields(cells)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from wane.state.limits import MOST
+
 UP = float.fromhex("0x1p512")
 DOWN = float.fromhex("0x1p-512")
 HIGH = float.fromhex("0x1p256")
@@ -41,8 +43,14 @@ class Hint:
 
     def set_plain(self, value: Any) -> bool:
         """Take what ``as_plain`` gave; False if ``grow`` could never have left it."""
+        if not -MOST <= value[1] <= MOST:
+            return False
         self.mantissa, self.exponent = float(value[0]), int(value[1])
         return self.exponent == value[1] and (self.mantissa == 0.0 or LOW <= self.mantissa < HIGH)
+
+    def move_to(self, end: int) -> None:
+        """Be the least or the greatest that it can be, each part by itself."""
+        self.mantissa, self.exponent = (HIGH, MOST) if end else (0.0, -MOST)
 
     def _fields(self, cells):
         self.mantissa = cells.number(self.mantissa)

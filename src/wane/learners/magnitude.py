@@ -18,6 +18,7 @@ from wane.checks import positive
 from wane.learners.base import Learner
 from wane.learners.hint import Hint
 from wane.learners.rule import erfi_rule
+from wane.state.limits import GREATEST
 
 
 class MagnitudeLearner(Learner):
@@ -65,9 +66,9 @@ class MagnitudeLearner(Learner):
         h = self.h.value
         return self.b * h * h if self.b > 0.0 else 0.0, self.a * h if self.a > 0.0 else 0.0, h
 
-    def sound(self) -> bool:
+    def limits(self) -> dict[str, tuple[float, float]]:
         """Line 7 keeps s >= 0, and v is a sum of squares."""
-        return self.a >= 0.0 and self.b >= 0.0 and super().sound()
+        return {"a": (0.0, GREATEST), "b": (0.0, GREATEST)}
 
     def _fields(self, cells):
         self.epsilon = cells.number(self.epsilon)  # a warm start may have chosen it

@@ -35,10 +35,6 @@ class Parts(Stateful):
         """All that the learners remember."""
         return ("learner",) if self.rest is None else ("learner", "rest")
 
-    def sound(self) -> bool:
-        """Every learner is."""
-        return self.learner.sound() and (self.rest is None or self.rest.sound())
-
     def _fields(self, cells):
         self.learner._fields(cells)
         if self.rest is not None:
@@ -121,10 +117,6 @@ class MultiscaleLearner(VectorLearner):
                 chain = Parts(one_discount(dim, share, discount), chain)
             self.parts = chain
             self.player = chain.learner  # not asked
-
-    def sound(self) -> bool:
-        """Every learner is."""
-        return self.parts.sound() and super().sound()
 
     def _fields(self, cells):
         self.parts._fields(cells)

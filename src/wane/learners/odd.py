@@ -14,6 +14,7 @@ from wane.checks import positive
 from wane.learners.base import Learner
 from wane.learners.hint import Hint
 from wane.learners.rule import erfi_rule
+from wane.state.limits import GREATEST
 
 
 class OddMagnitudeLearner(Learner):
@@ -52,9 +53,9 @@ class OddMagnitudeLearner(Learner):
         h = self.h.value
         return self.b * h * h if self.b > 0.0 else 0.0, self.a * h if self.a != 0.0 else 0.0, h
 
-    def sound(self) -> bool:
+    def limits(self) -> dict[str, tuple[float, float]]:
         """v is a sum of squares."""
-        return self.b >= 0.0 and super().sound()
+        return {"b": (0.0, GREATEST)}
 
     def _fields(self, cells):
         self.epsilon = cells.number(self.epsilon)  # a warm start may have chosen it

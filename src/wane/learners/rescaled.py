@@ -53,9 +53,9 @@ class Rescaled(VectorLearner):
         self.weight = 0.0  # of the latest gradient; 0 before the first
         self.g = np.zeros(self.n).data
 
-    def sound(self) -> bool:
-        """Weights are not negative."""
-        return self.weight >= 0.0 and super().sound()
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Weights are not negative, and end before floating point does."""
+        return {"weight": (0.0, 1e300)}
 
     def _fields(self, cells):
         self.weight = cells.number(self.weight)

@@ -17,6 +17,7 @@ from wane.checks import positive
 from wane.learners.base import Learner
 from wane.learners.hint import Hint
 from wane.learners.rule import simple_erfi_rule
+from wane.state.limits import GREATEST
 
 
 class SimplifiedMagnitudeLearner(Learner):
@@ -53,9 +54,9 @@ class SimplifiedMagnitudeLearner(Learner):
         self.b = 1.0  # v / h^2
         self.x = 0.0  # the unprojected prediction
 
-    def sound(self) -> bool:
+    def limits(self) -> dict[str, tuple[float, float]]:
         """v is a sum of squares."""
-        return self.b >= 0.0 and super().sound()
+        return {"b": (0.0, GREATEST)}
 
     def _fields(self, cells):
         self.epsilon = cells.number(self.epsilon)  # a warm start may have chosen it

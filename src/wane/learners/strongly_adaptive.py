@@ -14,6 +14,7 @@ Differences from the paper:
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,10 @@ from wane.learners.base import Learner
 from wane.learners.constrained import checked
 from wane.learners.starting_point import known_diameter
 from wane.state.data import parts_of
+from wane.state.limits import GREATEST, MOST
 from wane.vectors import dot, norm
 
+TINIEST = math.ulp(0.0)  # the least positive number
 ROUNDING = 1e-9  # what a regret may exceed its range by without being an error
 
 
@@ -92,14 +95,13 @@ class StronglyAdaptive(Learner):
                 setattr(self, names[-1], part)
         return names
 
-    def sound(self) -> bool:
-        """Wealth is positive, coins are at most 1, and the copies are sound."""
-        return (
-            self.rounds >= 0
-            and bool((self.wealth > 0.0).all() and (np.abs(self.sums) <= self.rounds).all())
-            and all(learner.sound() for learner in self.copies)
-            and super().sound()
-        )
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Wealth is positive."""
+        return {"rounds": (0, MOST), "wealth": (TINIEST, GREATEST)}
+
+    def misfit(self) -> str | None:
+        """Coins are at most 1."""
+        return "sums" if (np.abs(self.sums) > self.rounds).any() else super().misfit()
 
     def components(self) -> np.ndarray:
         """What the copies play in the next round, shortest interval first, (levels in use,) or (levels in use, dim)."""

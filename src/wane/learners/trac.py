@@ -18,6 +18,7 @@ from wane.checks import positive
 from wane.learners.base import Learner, overflow_error
 from wane.learners.rule import simple_erfi_rule
 from wane.special import erfi
+from wane.state.limits import GREATEST
 
 TINY = 1e-8  # the published constant: where s starts, and what is added to the denominator
 UNIT = erfi(math.sqrt(0.5))
@@ -60,9 +61,9 @@ class TracLearner(Learner):
         self.v = 0.0
         self.x = 0.0  # the unprojected prediction
 
-    def sound(self) -> bool:
+    def limits(self) -> dict[str, tuple[float, float]]:
         """v is a sum of squares."""
-        return self.v >= 0.0 and super().sound()
+        return {"v": (0.0, GREATEST)}
 
     def _predict(self) -> float:
         return self.x if self.x > 0.0 else 0.0

@@ -11,6 +11,7 @@ import numpy as np
 from wane.checks import described, one_of, real_array, scalar, whole
 from wane.covered import covers, holds
 from wane.errors import InputError
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 
 LIMIT = 1e290  # of finite input: a hundred million interval scores at the smallest alpha still add up to a float
@@ -176,6 +177,14 @@ class Total(Stateful):
         self.lost += (large - new) + small
         self.main = new
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Terms are counted."""
+        return {"count": (0, MOST), "infinite": (0, MOST)}
+
+    def misfit(self) -> str | None:
+        """Infinite terms are terms."""
+        return None if self.infinite <= self.count else "infinite"
+
     @property
     def sum(self) -> float:
         """Of all terms."""
@@ -197,6 +206,7 @@ class Window(Stateful):
 
     parameters = ("k",)
     memory = ("seen", "ring", "infinite")  # finite numbers, as a state needs them, and where there is inf instead
+    extents = ("k",)
 
     def __init__(self, k: int) -> None:
         """Nothing seen."""
@@ -204,6 +214,10 @@ class Window(Stateful):
         self.seen = 0
         self.ring = np.zeros(self.k)
         self.infinite = np.zeros(self.k)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Numbers are counted."""
+        return {"seen": (0, MOST), "infinite": (0.0, 1.0)}
 
     def push(self, x: float) -> float:
         """A new number; returns the one that it replaces, and 0 where that is inf or there was none."""

@@ -16,6 +16,7 @@ from scipy.ndimage import gaussian_filter1d
 from wane.checks import LARGEST, discount_factor, discount_factors, positive, share, whole
 from wane.errors import InputError, TooLargeError
 from wane.metrics.base import Window, hits, labelled, miss_of, misses
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 
 TRUNCATE = 4.0  # scipy's default: the filter ends at 4 standard deviations
@@ -55,6 +56,14 @@ class Coverage(Stateful):
             self.rounds += 1
             self.misses += miss
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Rounds are counted."""
+        return {"rounds": (0, MOST), "misses": (0, MOST)}
+
+    def misfit(self) -> str | None:
+        """Misses are rounds."""
+        return None if self.misses <= self.rounds else "misses"
+
     @property
     def value(self) -> float:
         """The share that was covered; NaN before the first label."""
@@ -85,6 +94,7 @@ class LocalCoverage(Stateful):
 
     parameters = ("k",)
     memory = ("window", "misses")
+    extents = ("k",)
 
     def __init__(self, k: int = 100) -> None:
         """Nothing seen."""
@@ -109,24 +119,26 @@ class LocalCoverage(Stateful):
         """The share of the last k rounds that was covered; NaN while there are fewer."""
         return (self.k - self.misses) / self.k if self.window.full else math.nan
 
-    def sound(self) -> bool:
-        """Whether the count is that of the window."""
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Misses of the window."""
+        return {"misses": (0, self.k)}
+
+    def misfit(self) -> str | None:
+        """The count is that of the window."""
         ring = self.window.ring
-        return self.window.seen >= 0 and bool(np.isin(ring, (0.0, 1.0)).all()) and self.misses == ring.sum()
+        return None if np.isin(ring, (0.0, 1.0)).all() and self.misses == ring.sum() else "misses"
 
 
 class OfWindows(Stateful):
     """A level, and the coverage of the last k rounds: what the errors on windows are made from."""
+
+    extents = ("k",)
 
     def __init__(self, alpha: float, k: int) -> None:
         """Nothing seen."""
         self.alpha = share("alpha", alpha)
         self.local = LocalCoverage(k)
         self.k = self.local.k
-
-    def sound(self) -> bool:
-        """Whether the count is that of the window."""
-        return self.local.sound()
 
 
 def lce(covered: Any, alpha: float, k: int = 100) -> float:
@@ -163,6 +175,10 @@ class LCE(OfWindows):
         if self.local.ends_window(covered):
             self.fewest = min(self.fewest, self.local.misses)
             self.most = max(self.most, self.local.misses)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Misses of a window."""
+        return {"fewest": (0, self.k), "most": (0, self.k)}
 
     @property
     def value(self) -> float:
@@ -207,6 +223,13 @@ class SmoothedLCE(OfWindows):
         self.half = int(TRUNCATE * self.sigma + 0.5)  # scipy's half width of the filter
         self.recent = Window(2 * self.half + 1)  # local coverage
         self.worst = 0.0  # of the values that are final
+
+    @classmethod
+    def least_numbers(cls, given: Any) -> int:
+        """The window of the rounds, and that of the filter."""
+        sigma = given.get("sigma")
+        half = TRUNCATE * sigma if isinstance(sigma, (int, float)) and sigma <= WIDEST else 0.0
+        return max(super().least_numbers(given), int(2.0 * half))
 
     def add(self, covered: Any) -> None:
         """A round."""
@@ -260,6 +283,10 @@ class MeanLCE(OfWindows):
         """A round."""
         if self.local.ends_window(covered):
             self.tally[self.local.misses] += 1.0
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Windows are counted."""
+        return {"tally": (0.0, MOST)}
 
     @property
     def value(self) -> float:
@@ -316,6 +343,10 @@ class DiscountedCoverageError(Stateful):
             problem = f"the discounted number of rounds is {rounds:g}, more than {LARGEST:g}"
             raise TooLargeError(problem, argument="discount", cure="use discounts of at most 1")
         self.rounds, self.misses = rounds, rate * self.misses + miss
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Rounds are counted."""
+        return {"rounds": (0.0, LARGEST), "misses": (0.0, LARGEST)}
 
     @property
     def value(self) -> float:

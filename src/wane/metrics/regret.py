@@ -12,6 +12,7 @@ from wane.metrics.base import BOUND, LABEL, Total, Window, blocks_of_windows, ra
 from wane.metrics.losses import labelled_pairs, pinball_losses
 from wane.metrics.widths import quantiles
 from wane.order_statistics import OrderStatistics
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 
 LOWEST = -1e300  # below the regret of any window
@@ -74,9 +75,9 @@ class Regret(Stateful):
         best = pinball_losses(sorted_scores[rank(self.alpha, len(sorted_scores))], sorted_scores, self.alpha)
         return math.fsum([self.losses.main, self.losses.lost, *(-best).tolist()])
 
-    def sound(self) -> bool:
-        """Whether there are as many scores as losses."""
-        return self.losses.count == self.scores.size
+    def misfit(self) -> str | None:
+        """There are as many scores as losses."""
+        return None if self.losses.count == self.scores.size else "scores"
 
 
 def window_regret(radii: Any, scores: Any, alpha: float, k: int = 100) -> np.ndarray:
@@ -108,6 +109,7 @@ class WindowRegret(Stateful):
 
     parameters = ("alpha", "k")
     memory = ("losses", "scores", "most", "unbounded")
+    extents = ("k",)
 
     def __init__(self, alpha: float, k: int = 100) -> None:
         """Nothing seen."""
@@ -145,9 +147,13 @@ class WindowRegret(Stateful):
             return math.nan
         return math.inf if self.unbounded else self.most
 
-    def sound(self) -> bool:
-        """Whether there are as many scores as losses."""
-        return self.losses.seen == self.scores.seen
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Windows are counted."""
+        return {"unbounded": (0, MOST)}
+
+    def misfit(self) -> str | None:
+        """There are as many scores as losses."""
+        return None if self.losses.seen == self.scores.seen else "scores"
 
 
 def regrets_of(losses: np.ndarray, scores: np.ndarray, alpha: float) -> np.ndarray:

@@ -12,6 +12,7 @@ from wane.checks import described, number, share, whole
 from wane.errors import InputError, InputTypeError
 from wane.metrics.base import SLACK, hits, labelled, miss_of, misses, rounds_at_most
 from wane.metrics.coverage import OfWindows, window_misses
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 
 
@@ -49,6 +50,14 @@ class LongestRun(Stateful):
             self.rounds += 1
             self.current = (self.current + 1) * miss
             self.longest = max(self.longest, self.current)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Rounds are counted."""
+        return dict.fromkeys(("rounds", "current", "longest"), (0, MOST))
+
+    def misfit(self) -> str | None:
+        """A run is not longer than the longest, and that not longer than all rounds."""
+        return None if self.current <= self.longest <= self.rounds else "longest"
 
     @property
     def value(self) -> float:
@@ -136,6 +145,10 @@ class Recovery(OfWindows):
         if full and self.shifts and self.found < 0 and self.fewest <= self.local.misses <= self.most:
             self.found = self.local.window.seen - self.k
             self.recovered += 1
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Shifts are counted; -1 says that the last has not been recovered from."""
+        return {"shifts": (0, MOST), "recovered": (0, MOST), "found": (-1, MOST)}
 
     @property
     def value(self) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from wane.errors import InputError
 from wane.metrics.base import WIDTH, labelled
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 
 LARGEST_SIZE = 2**53  # whole numbers up to it are floats
@@ -69,6 +70,7 @@ class SizeCounts(Stateful):
     """
 
     memory = ("distinct", "infinite", "sizes", "tally")  # in this order: the first makes room for the last two
+    extents = ("distinct",)
 
     def __init__(self) -> None:
         """Nothing seen."""
@@ -121,9 +123,9 @@ class SizeCounts(Stateful):
     def tally(self, tally: np.ndarray) -> None:
         self.histogram = dict(zip(self.histogram, map(int, tally), strict=True))
 
-    def sound(self) -> bool:
-        """Whether sizes and counts are possible."""
-        return self.infinite >= 0 and all(size >= 0 and n > 0 for size, n in self.histogram.items())
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Sizes, and sets of each."""
+        return {"distinct": (0, MOST), "infinite": (0, MOST), "sizes": (0.0, LARGEST_SIZE), "tally": (1.0, MOST)}
 
 
 def _is_size(x: Any) -> Any:

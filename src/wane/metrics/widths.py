@@ -65,6 +65,8 @@ def local_width(widths: Any, k: int = 100) -> np.ndarray:
 class OfWidths(Stateful):
     """What is known of the widths of the last k rounds."""
 
+    extents = ("k",)
+
     def __init__(self, k: int) -> None:
         """Nothing seen."""
         self.window = Window(k)

@@ -234,8 +234,14 @@ class Groups:
         try:
             made.parent, made.children = (Panel.from_state_dict(state[k]) for k in ("parent", "children"))
             made._last = {decode_key(a): decode_key(b) for a, b in state["last"]}
-        except (KeyError, TypeError) as error:
-            raise InputError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
+            waiting = made.parent.waiting[: len(made.parent)]
+            lost = [id for id, waits in zip(made.parent.ids(), waiting, strict=True) if waits and id not in made._last]
+            lost += [key[0] for key in made._last.items() if key not in made.children.index.others]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(f"the state of {cls.__name__} is damaged or incomplete: {error}") from error
+        if lost:
+            problem = f"the last prediction of the series {lost[0]!r} has no group that is known"
+            raise InputError(problem, argument="state", cure="restore it from a copy")
         made._lock = threading.RLock()
         return made
 

@@ -1,7 +1,7 @@
 cimport cython
 from libc cimport math
 from wane.learners.rule cimport rule_of_misses
-from wane.panel.averages cimport cut_life
+from wane.panel.arithmetic cimport clip, cut_life, whole
 from wane.panel.histograms cimport add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors cimport solve_in_place
 
@@ -73,8 +73,6 @@ cdef class Pool:
     @cython.locals(first=int, i=int, j=int, labels=double, wanted=double, q=double)
     cdef void _solve_factors(self, int c, double age) noexcept nogil
 
-cdef double clip(double x, double most) noexcept nogil
-cdef double whole(double x) noexcept nogil
 cdef double grains(double x) noexcept nogil
 @cython.locals(trust=double)
 cdef double scale_of(double prior, double total, double weight) noexcept nogil

@@ -12,9 +12,8 @@ A panel of short series cannot wait until each of them has enough labels. So kno
 4. Each series corrects the result by itself: the rule of the paper, odd, fed with its own misses. This part has a
    theorem (``wane.theory.pool_bound``): in the long run each series is covered as asked, whatever the others do.
 
-Scores are measured in a unit, the power of two near the first scores, so that nothing depends on the user's unit. What
-the labels of a moment add to the shared part is rounded to whole numbers of a small quantum. Sums of whole numbers are
-exact, so neither the order of the rows nor the number of threads changes a bit.
+Scores are measured in a power of two near the first ones, so that nothing depends on the user's unit. What labels add
+to the shared part is rounded to whole numbers. Their sums are exact, so neither order nor threads change a bit.
 
 The state of a series is a row: labels, labels with an interval, sums of scores, of roots and of sizes, the largest
 score; for each level a running quantile and the misses. A note is what a prediction was made of: labels so far, size of
@@ -30,7 +29,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from wane.learners.rule import rule_of_misses
-from wane.panel.averages import averages, cut_life
+from wane.panel.arithmetic import averages, clip, cut_life, whole
 from wane.panel.histograms import add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors import solve_in_place, view
 
@@ -61,7 +60,7 @@ SHOCK_LABELS = 50.0  # the misses of so many labels at one moment are believed b
 RIDGE = 20.0  # labels that say that the guess needs no regression
 DENSITY = 0.25  # of log scores around their quantile: the curvature of the loss
 TRUST = 0.1  # the longest step of a weight at one moment
-FIRST = 1.3  # the factor of an age without labels: the prior is a geometric mean, which is less than the mean,
+FIRST = 1.3  # the factor of an age without labels: the prior is a geometric mean, less than the mean,
 FIRST_LABELS = 20.0  # which counts as much as so many labels
 OWN_WEIGHT = 8.0  # the running quantile of a series counts for at most 8 labels,
 QUANTILE_STEP = 0.15  # and moves by at least this step
@@ -141,6 +140,23 @@ class Pool:
                 break
         self.scalars[STARTED], self.scalars[UNIT] = 1.0, unit
         self.scalars[USUAL], self.scalars[MEAN_LOG] = usual, math.log(usual)
+
+    def sound(self):
+        """Whether labels can have left this memory; the loops rely on it."""
+        s, w, f = self.scalars, np.abs(np.asarray(self.weights)), np.asarray(self.factors)
+        scales = s[STARTED] == 0.0 or HUGE >= min(s[UNIT], s[USUAL]) > 0.0
+        logs = max(abs(s[MEAN_LOG]), abs(s[MEAN_SIZE])) <= WIDE and 0.0 <= s[SLOPE] <= SLOPE_MOST
+        finite = np.isfinite(self.memory).all() and (w <= HUGE).all()
+        return bool(finite and scales and logs and ((f > 1e-9) & (f < 1e9)).all())
+
+    def possible(self, states):
+        """Say which numbers of the rows of series labels can have left."""
+        rows = states[:, self.at : self.at + self.row]
+        good = (rows >= 0.0) & (rows <= HUGE)
+        good[:, N] &= np.floor(rows[:, N]) == rows[:, N]
+        good[:, N_PLAYED] &= rows[:, N_PLAYED] <= rows[:, N]
+        good[:, ROW + 1 :: 2] &= rows[:, ROW + 1 :: 2] <= rows[:, [N_PLAYED]]
+        return good
 
     def copy(self):
         """Make another pool that has learned the same."""
@@ -242,8 +258,7 @@ class Pool:
         if n == 0.0:
             scalars[SERIES] = scalars[SERIES] + 1.0
 
-        # The regression and the histograms learn from the prediction. A row that had none, because the panel had no
-        # label, is described as late as it can be; only at the first moment there is nothing to describe it by.
+        # The regression and the histograms. A row without a prediction is described now, if it can be.
         if notes[slot, d + AT_N] < 0.0 and self.sums[2] > 0.0:
             self._describe(states, place, notes, slot)
         age = notes[slot, d + AT_N]
@@ -362,16 +377,6 @@ class Pool:
                 q = log_quantile(self.counts, first, self.weights_of_ages, min(wanted, labels))
                 q = (labels * q + FIRST_LABELS * math.log(FIRST)) / (labels + FIRST_LABELS)
                 self.factors[c, i] = math.exp(q + self.shock[c])
-
-
-def clip(x, most):
-    """The number nearest to x within +-most."""
-    return max(min(x, most), -most)
-
-
-def whole(x):
-    """The nearest whole number, as a float."""
-    return math.floor(x + 0.5)
 
 
 def grains(x):

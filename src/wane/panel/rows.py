@@ -17,10 +17,9 @@ from wane.checks import described
 from wane.conformal.levels import Levels
 from wane.errors import InputError, InputTypeError
 from wane.panel.batch import Tail
-from wane.panel.state import empty_panel, restore_shared, shared_state
-from wane.state import data as plain_data
+from wane.panel.limits import refuse_impossible
+from wane.panel.state import empty_panel, levels_of, restore_shared, shared_state
 from wane.state.encoding import dumps, loads
-from wane.state.stateful import Stateful
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -135,18 +134,15 @@ def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
             for name in late.names or ()
         ]
         panel.tail = Tail(np.concatenate(owners), *columns)
+    refuse_impossible(panel)
 
 
 def trackers(panel: Panel, text: bytes, i: int) -> Levels:
     """Make the trackers of a stream from the JSON at the end of row i."""
     try:
-        states = loads(text)
-        made = [plain_data.rebuild(plain_data.class_of(state, Stateful), state, {}) for state in states]
-    except (KeyError, TypeError, ValueError) as error:
+        return levels_of(panel, loads(text))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"holds no trackers that can be read: {error}", about="rows", row=i, cure=OTHER) from error
-    if len(made) != panel.settings.width:
-        raise InputError(f"must hold {panel.settings.width} trackers, got {len(made)}", about="rows", row=i, cure=OTHER)
-    return Levels(made, panel.settings.score.sides)
 
 
 def wrong(row: bytes, head: bytes) -> str:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.checks import whole
+from wane.checks import described, whole
 from wane.conformal.levels import Levels
-from wane.errors import InputError
+from wane.errors import InputError, WaneError
 from wane.panel.batch import Tail
 from wane.panel.index import Index
+from wane.panel.limits import refuse_impossible, refuse_unbacked
 from wane.state import data as plain_data
 from wane.state.stateful import Stateful
+from wane.trackers.base import Tracker
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -31,6 +33,10 @@ def packed(array: np.ndarray) -> dict[str, Any]:
 def unpacked(data: Any) -> np.ndarray:
     """Read an array that ``packed`` has written."""
     kind = np.dtype(data["dtype"])
+    if kind.kind not in "biuf":
+        raise InputError(
+            f"an array of a panel holds numbers, got the type {described(data['dtype'])}", argument="state"
+        )
     array = np.frombuffer(base64.b64decode(data["base64"], validate=True), dtype=kind).reshape(data["shape"])
     return array.astype(kind.newbyteorder("="))
 
@@ -64,6 +70,8 @@ def restore_shared(panel: Panel, shared: Any) -> None:
         if array.shape != pool.memory.shape or array.dtype != pool.memory.dtype or not np.isfinite(array).all():
             raise InputError(f"the shared part must be {pool.memory.shape[0]} finite numbers, got {array.shape}")
         pool.memory[:] = array
+        if not pool.sound():
+            raise InputError("the shared part holds numbers that no labels could have left")
     panel.clock = None if shared["clock"] is None else unpacked(shared["clock"])[0]
     panel.lag = whole("lag", shared["lag"], 1)
 
@@ -73,7 +81,10 @@ def rebuild(cls: type[Panel], state: Any) -> Panel:
     plain_data.refuse_other(cls, state)
     try:
         return restored(cls, dict(state["parameters"]), state["memory"])
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except WaneError as error:
+        problem = f"the state of a panel is damaged or incomplete: {plain_data.sentence(error)}"
+        raise InputError(problem, argument="state", cure=error.parts) from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"the state of a panel is damaged or incomplete: {error!r}") from error
 
 
@@ -96,9 +107,12 @@ def empty_panel(cls: type[Panel], given: dict[str, Any]) -> Panel:
 
 def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
     """Make the panel with these settings and this memory, and check that the memory fits."""
+    refuse_unbacked(given["hyperparameters"], memory)
     panel = empty_panel(cls, given)
     panel.index = Index.from_state(memory["index"])
     n = len(panel.index)
+    if unpacked(memory["seen"]).shape != (n,):  # before so many streams take memory
+        raise InputError(f"the index has {n} streams, and seen has shape {memory['seen']['shape']}")
     panel._allot(n)
     # Check each array against that of an empty panel with as many streams.
     saved = memory["trackers"]  # empty if the trackers are rows of the array ``states``
@@ -113,10 +127,11 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
     if len(saved) != (n if saved or not panel.flat else 0):
         raise InputError(f"{n} streams need as many sets of trackers, got {len(saved)}")
     for i, parts in enumerate(saved):
-        trackers = [plain_data.rebuild(plain_data.class_of(t, Stateful), t, {}) for t in parts]
-        if len(trackers) != panel.settings.width:
-            raise InputError(f"a stream needs {panel.settings.width} trackers, got {len(trackers)}")
-        levels = Levels(trackers, panel.settings.score.sides)
+        try:
+            levels = levels_of(panel, parts)
+        except WaneError as error:
+            problem = f"the trackers of the series {panel.ids()[i]!r}: {plain_data.sentence(error)}"
+            raise InputError(problem, argument="state", cure=error.parts) from error
         if panel.flat:
             levels.write(panel.states, i)
         else:
@@ -127,7 +142,17 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
     panel.tail = restored_tail([unpacked(tail[name]) for name in TAIL], panel.tail, n)
     if panel.pools:
         restore_shared(panel, memory["shared"])
+    refuse_impossible(panel)
     return panel
+
+
+def levels_of(panel: Panel, states: Any) -> Levels:
+    """Make the trackers of a stream from their states; they must have the settings of the panel."""
+    made = [plain_data.rebuild(plain_data.class_of(state, Tracker), state, {}) for state in states]
+    wanted = [t.alpha for t in panel.settings.levels.trackers]
+    if [t.alpha for t in made] != wanted or any(t.signed != panel.settings.score.signed for t in made):
+        raise InputError(f"must be {len(wanted)}, of the levels {wanted}, got {described(made)}", about="trackers")
+    return Levels(made, panel.settings.score.sides)
 
 
 def restored_tail(arrays: list[np.ndarray], like: Tail, streams: int) -> Tail:

@@ -7,17 +7,19 @@ such as a domain, is told to ``register_values``.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from wane.checks import described
 from wane.errors import InputError, InputTypeError, WaneError
+from wane.state.limits import MOST, refuse_impossible, refuse_unbacked
 
 FORMAT = 1  # of state_dict; raised when a reader of the older format would go wrong
-COUNTABLE = 2**62  # what a count may reach
 VALUES: dict[str, dict[str, type]] = {}  # by kind and name: classes whose objects are their ``parameters``
 WRAPPERS: dict[type, str] = {}  # classes around an object of a user's: the attribute that holds it
 
@@ -62,17 +64,32 @@ def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
     if given is None or not set(cls.parameters) - set(cls.added) <= given <= set(cls.parameters):
         problem = f"the parameters of {name_of(cls)} must be {list(cls.parameters)}, got {state['parameters']!r}"
         raise InputError(problem, argument="state")
-    arguments = {k: objects.pop(k) if k in objects else decode(v, k, objects) for k, v in state["parameters"].items()}
-    return remade(cls, arguments, state["memory"])
+    refuse_unbacked(cls, state["parameters"], state["memory"])
+    with refused_by(cls):
+        arguments = {
+            k: objects.pop(k) if k in objects else decode(v, k, objects) for k, v in state["parameters"].items()
+        }
+        made = cls(**arguments)
+    restore(made, state["memory"])
+    return made
+
+
+@contextlib.contextmanager
+def refused_by(cls: type) -> Iterator[None]:
+    """Say of exceptions that are not of this package that parameters in a state were wrong."""
+    try:
+        yield
+    except WaneError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
+        problem = f"the parameters of {name_of(cls)} cannot be used: {error!r}"
+        raise InputError(problem, argument="state", cure="restore it from a copy") from error
 
 
 def remade(cls: type, arguments: dict[str, Any], memory: dict[str, Any]) -> Any:
     """A learner from its arguments and its memory."""
     learner = cls(**arguments)
     restore(learner, memory)
-    if not learner.sound():
-        problem = f"the memory is not one that {name_of(cls)} could have, it must be corrupted: {described(memory)}"
-        raise InputError(problem, argument="state")
     return learner
 
 
@@ -82,12 +99,14 @@ def memory(learner: Any) -> dict[str, Any]:
 
 
 def restore(learner: Any, memory: Any) -> None:
-    """Put the memory back; errors leave a learner that must not be used, so callers drop it."""
+    """Put the memory back if it is a possible one; errors leave a learner that must not be used, so callers drop it."""
     if not isinstance(memory, dict) or memory.keys() != set(learner.memory):
         problem = f"the memory of {type(learner).__name__} must hold {list(learner.memory)}, got {described(memory)}"
         raise InputError(problem, argument="state")
-    for k, value in memory.items():
-        unpack(learner, k, value)
+    refuse_unbacked(type(learner), memory, memory)
+    for k in learner.memory:
+        unpack(learner, k, memory[k])
+    refuse_impossible(learner)
 
 
 def pack(value: Any) -> Any:
@@ -108,15 +127,15 @@ def unpack(learner: Any, name: str, value: Any) -> None:
         restore(current, value)
         return
     wanted, where = np.shape(pack(current)), f"{name} in the memory of {type(learner).__name__}"
-    if not numeric(value) or np.shape(value) != wanted:
-        raise InputError(f"{where} must be finite, of shape {wanted}, got {value}", argument="state")
+    if not numeric(value) or shape(value) != wanted:
+        raise InputError(f"{where} must be finite, of shape {wanted}, got {described(value)}", argument="state")
     if hasattr(current, "set_plain"):
         if not current.set_plain(value):
-            raise InputError(f"{where} cannot be {value}", argument="state")
+            raise InputError(f"{where} cannot be {described(value)}", argument="state")
     elif isinstance(current, (bool, int, float)):
         whole = type(current)(value)
-        if whole != value or (abs(whole) > COUNTABLE and not isinstance(current, float)):
-            raise InputError(f"{where} must be a whole number, got {value}", argument="state")
+        if whole != value or (abs(whole) > MOST and not isinstance(current, float)):
+            raise InputError(f"{where} must be a whole number within +-2^53, got {value}", argument="state")
         setattr(learner, name, whole)
     else:
         array = np.array(value, dtype=float)
@@ -128,6 +147,14 @@ def numeric(value: Any) -> bool:
     if isinstance(value, list):
         return all(numeric(v) for v in value)
     return isinstance(value, (int, float)) and abs(value) <= sys.float_info.max
+
+
+def shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of a number or of lists of numbers; None if rows differ in length."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        return None
 
 
 def snapshot(learner: Any) -> list[Any]:

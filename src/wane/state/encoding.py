@@ -14,6 +14,7 @@ import numpy as np
 from wane.checks import described
 from wane.errors import InputError, InputTypeError
 
+LARGEST_TEXT = 2**20  # bytes of an array of text that may be wider than its longest entry
 NONFINITE = "$float"  # JSON has no infinity: {"$float": "inf"}
 
 # JSON in which every float comes back as it was, the infinite ones and NaN included.
@@ -174,6 +175,20 @@ def encode_value(value: Any) -> Any:
         ) from None
 
 
+def decode_array(entries: Any, kind: str) -> np.ndarray:
+    """An array of numbers or text. Its size is that of its entries: no name of a type makes it larger."""
+    try:
+        wanted = np.dtype(kind)
+        if wanted.kind in "biuf" and wanted.itemsize <= 8:
+            return np.array(entries, dtype=wanted)
+        if wanted.kind == "U":
+            text = np.array(entries, dtype=str)
+            return text.astype(wanted) if text.size * wanted.itemsize <= LARGEST_TEXT else text
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"an array cannot be read, of type {kind!r}: {error}", argument="dtype") from error
+    raise InputError(f"an array holds numbers or text, got the type {kind!r}", argument="dtype")
+
+
 def decode_value(data: Any) -> Any:
     """What ``encode_value`` was given, numpy's scalars as Python's, what is like an array as an array."""
     match data:
@@ -185,6 +200,6 @@ def decode_value(data: Any) -> Any:
             return tuple(decode_value(v) for v in items)
         case {"dict": items}:
             return {decode_key(k): decode_value(v) for k, v in items}
-        case {"array": numbers, "dtype": kind}:
-            return np.array(numbers, dtype=kind)
+        case {"array": list(), "dtype": str()} | {"array": int() | float() | str(), "dtype": str()}:
+            return decode_array(data["array"], data["dtype"])
     return decode_key(data)

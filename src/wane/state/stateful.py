@@ -23,9 +23,22 @@ class Stateful:
     # Whoever calls one that may fail (the default) keeps the state first, and puts it back after an error.
     atomic = False  # type: Any
 
-    def sound(self) -> bool:
-        """Whether the memory is one that the rounds could have left; a state that fails this is refused."""
-        return True
+    # What a state may hold; ``wane.state.limits`` refuses any other when it is read.
+    extents = ()  # type: tuple[str, ...]  # arguments, or fields of the memory, that are lengths of arrays
+
+    @classmethod
+    def least_numbers(cls, given: Any) -> int:
+        """How many numbers the memory holds at least; given are arguments, or a memory, as plain data not checked."""
+        asked = [given.get(name) for name in cls.extents]
+        return max((n for n in asked if isinstance(n, int)), default=0)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """The least and the greatest value of fields of the memory; every count and every index must be among them."""
+        return {}
+
+    def misfit(self) -> str | None:
+        """The name of a field that contradicts the others, such as a count of rounds that are not there; or None."""
+        return None
 
     def flat(self) -> int:
         """How many floats hold all that tells it from another of the same arguments; 0 if no fixed number does."""

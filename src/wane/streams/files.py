@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import math
 import os
 import zipfile
 import zlib
@@ -36,6 +37,10 @@ Table = dict[str, np.ndarray]
 SUFFIXES = (".npz", *KINDS)
 IN_FOLDERS = tuple(end for end in SUFFIXES if end != ".txt")  # which in a folder is most often prose
 WARM_UP, LONG_ENOUGH = 1000, 2000  # the published protocol: 1,000 clean rounds first, then the stream itself
+UNPACKED = 2**28  # bytes that any npz file may unpack to
+RATIO = 100  # times its size that a larger one may unpack to
+HEADER_2 = np.lib.format.read_array_header_2_0
+UNREADABLE = "nothing that is pickled is; save numbers, text or datetime64"
 RENAME = "or give the column another name, and the order of the rows counts"
 
 
@@ -90,16 +95,39 @@ def npz(path: str) -> Table:
     try:
         if not zipfile.is_zipfile(path):
             raise zipfile.BadZipFile("not a zip archive")
+        _refuse_unbacked(path)
         with np.load(path, allow_pickle=False) as arrays:
             for name in arrays.files:
                 try:
                     table[name] = arrays[name]
                 except ValueError as error:
-                    cure = "nothing that is pickled is; save numbers, text or datetime64"
-                    raise InputError(f"{name!r} is not read ({error})", argument=name, cure=cure) from error
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+                    raise InputError(f"{name!r} is not read ({error})", argument=name, cure=UNREADABLE) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise InputError(f"this is not an npz file, or is damaged: {error}") from error
     return table
+
+
+def _refuse_unbacked(path: str) -> None:
+    """An error if an array claims more entries than the archive holds, or if a small file unpacks to a giant."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        total, size = sum(m.file_size for m in members), os.path.getsize(path)
+        if total > max(UNPACKED, RATIO * size):
+            problem = f"{size} bytes unpack to {total}, more than {RATIO} times as many"
+            raise InputError(problem, cure="if it is yours, write it with np.savez, which does not compress")
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            with archive.open(member) as file:
+                try:
+                    version = np.lib.format.read_magic(file)
+                    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else HEADER_2
+                    shape, _, dtype = read(file)
+                except ValueError as error:
+                    raise InputError(f"{name!r} is not read ({error})", argument=name, cure=UNREADABLE) from error
+                held, claimed = member.file_size - file.tell(), math.prod(shape) * dtype.itemsize
+            if claimed != held and not dtype.hasobject:  # what is pickled is refused when it is read
+                problem = f"{name!r} claims the shape {shape}, {claimed} bytes, and there are {held}"
+                raise InputError(problem, argument=name, cure="restore it from a copy")
 
 
 def write(path: Path, stream: Stream, half: bool = False) -> None:

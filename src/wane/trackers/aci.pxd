@@ -1,5 +1,5 @@
 cimport cython
-from wane.order_statistics cimport History, higher, inverted_cdf
+from wane.trackers.history cimport History, higher, inverted_cdf
 from wane.trackers.base cimport Tracker
 from wane.trackers.losses cimport missed
 

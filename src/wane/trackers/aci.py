@@ -27,8 +27,8 @@ from typing import Any
 
 from wane.checks import described, positive
 from wane.errors import InputError
-from wane.order_statistics import History, higher, inverted_cdf
 from wane.trackers.base import Tracker
+from wane.trackers.history import History, higher, inverted_cdf
 from wane.trackers.losses import missed
 from wane.trackers.registry import chosen_preset, register
 
@@ -74,6 +74,7 @@ class AdaptiveConformal(Tracker):
         "alpha", "gamma", "window", "burn_in", "finite_sample", "clip", "tie", "published", "domain", "on_missing"
     )  # fmt: skip
     memory = ("rounds", "shifted", "past")
+    extents = ("window",)
     atomic = True
 
     def __init__(

@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from wane.checks import EXTREME, LARGEST
 from wane.errors import InputError
-from wane.order_statistics import History, inverted_cdf
 from wane.trackers.base import Tracker
 from wane.trackers.faci import GAMMAS, mean, steps
+from wane.trackers.history import History, inverted_cdf
 from wane.trackers.registry import register
 
 INFINITY = float("inf")
@@ -101,6 +102,21 @@ class AggregatedConformal(Tracker):
     def level(self) -> float:
         """The mean level that the next radius is taken at."""
         return mean(self.weights, self.levels)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Weights are shares, and no step is larger than that of a range of 0; the rest cannot overflow."""
+        return super().limits() | {
+            "levels": (-EXTREME, EXTREME),
+            "weights": (0.0, 1.0),
+            "etas": (0.0, 1.0 / power_of_two(2.0 * GUESS)),
+            "losses": (-LARGEST, LARGEST),
+            "squares": (0.0, LARGEST),
+            "ranges": (0.0, EXTREME),
+        }
+
+    def misfit(self) -> str | None:
+        """Some expert has a weight."""
+        return None if sum(self.weights) > 0.0 else "weights"
 
     def _predict(self) -> float:
         if self.past.bag.n == 0:

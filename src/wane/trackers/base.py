@@ -14,6 +14,7 @@ import numpy as np
 from wane.checks import EXTREME, described, discount_factor, number, scalar, share
 from wane.errors import InputError, Setting
 from wane.state import data as plain_data
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 from wane.trackers.losses import at_tie
 
@@ -67,6 +68,10 @@ class Tracker(Stateful):
     def cold(self) -> bool:
         """Whether the radius does not rest on any score yet."""
         return self.rounds == 0
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Rounds are counted; a method adds its own counts and indices."""
+        return {"rounds": (0, MOST)}
 
     def predict(self) -> float:
         """The radius for the next score; calling it changes nothing."""

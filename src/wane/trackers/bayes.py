@@ -13,6 +13,7 @@ import math
 
 from wane.checks import positive, scalar, whole
 from wane.errors import InputError
+from wane.state.limits import MOST
 from wane.trackers.base import Tracker
 from wane.trackers.control import zeros
 from wane.trackers.registry import NEEDED, register
@@ -45,6 +46,7 @@ class Bayes(Tracker):
 
     parameters = ("alpha", "max_score", "discount", "cells", "domain", "on_missing")
     memory = ("rounds", "counts", "n")
+    extents = ("cells",)
     atomic = True
 
     def __init__(
@@ -65,6 +67,10 @@ class Bayes(Tracker):
         self.cells = whole("cells", cells, 1)
         self.counts = zeros(self.cells)
         self.n = 0.0
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Scores are counted."""
+        return super().limits() | {"counts": (0.0, MOST), "n": (0.0, MOST)}
 
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)

@@ -50,6 +50,7 @@ class Blend(Tracker):
     memory = (
         "rounds", "raw", "seasonal", "smooth", "fast", "slow", "mixture", "radii", "mixed", "radius", "gain", "unit"
     )  # fmt: skip
+    extents = ("window",)
     atomic = True
 
     def __init__(

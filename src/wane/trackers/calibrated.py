@@ -17,6 +17,7 @@ from wane.errors import InputError, InputTypeError, Setting
 from wane.learners.multiscale import MultiscaleLearner
 from wane.learners.odd import OddMagnitudeLearner
 from wane.learners.wrapping import checked_discounts
+from wane.state.limits import GREATEST, MOST
 from wane.theory.calibration import calibration_bound
 from wane.trackers.base import Tracker
 from wane.trackers.scale_models import SteadyScale
@@ -135,6 +136,12 @@ class Calibrated(Tracker):
         self.total = 0.0  # of miss - alpha
         self.late = 0.0  # 1 if a label came for another radius than that of its round
         super().__init__(base.alpha if alpha is None else alpha, base.domain, base.on_missing)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Records are counted, and a label was late or not."""
+        return super().limits() | {
+            "records": (0, MOST), "least": (0.0, GREATEST), "largest": (0.0, GREATEST), "late": (0.0, 1.0)
+        }  # fmt: skip
 
     def level_changed(self, miss: float) -> None:
         """The base has the same level."""

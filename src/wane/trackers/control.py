@@ -20,6 +20,7 @@ import numpy as np
 
 from wane.checks import described, number, positive, scalar, whole
 from wane.errors import InputError, InputTypeError
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 from wane.trackers.base import Tracker
 from wane.trackers.losses import missed
@@ -39,6 +40,7 @@ class Range(Stateful):
 
     parameters = ("window",)
     memory = ("recent", "count", "high", "low")
+    extents = ("window",)
 
     def __init__(self, window: int) -> None:
         """No score yet."""
@@ -47,6 +49,10 @@ class Range(Stateful):
         self.count = 0  # of all scores so far
         self.high = 0.0
         self.low = 0.0
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Scores are counted."""
+        return {"count": (0, MOST)}
 
     def _fields(self, cells):
         self.count = cells.whole(self.count)
@@ -101,6 +107,10 @@ class Trend(Stateful):
         self.level = 0.0
         self.slope = 0.0
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Scores are counted."""
+        return {"seen": (0, MOST)}
+
     def predict(self) -> float:
         """The forecast of the next score."""
         return self.level + self.slope
@@ -154,6 +164,7 @@ class Control(Tracker):
         "on_missing",
     )
     memory = ("rounds", "q", "total", "before", "spread")
+    extents = ("window",)
 
     def __init__(
         self,

@@ -50,6 +50,7 @@ class ErrorQuantified(Tracker):
 
     parameters = ("alpha", "rate", "scale", "window", "output_only", "tie", "domain", "on_missing")
     memory = ("rounds", "q", "extra", "spread")
+    extents = ("window",)
     atomic = True
 
     def __init__(

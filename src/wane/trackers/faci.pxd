@@ -1,6 +1,6 @@
 cimport cython
 from libc cimport math
-from wane.order_statistics cimport History, inverted_cdf
+from wane.trackers.history cimport History, inverted_cdf
 from wane.trackers.base cimport Tracker
 
 cdef double INFINITY, NAN

@@ -34,14 +34,15 @@ import numpy as np
 
 from wane.checks import described, positive
 from wane.errors import InputError
-from wane.order_statistics import History, inverted_cdf
 from wane.trackers.aci import PACKAGE
 from wane.trackers.base import Tracker
+from wane.trackers.history import History, inverted_cdf
 from wane.trackers.registry import chosen_preset, register
 
 INFINITY = float("inf")
 NAN = float("nan")
 GAMMAS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # the authors'
+WEIGHTS = (math.ulp(0.0), 1.0 + 1e-9)  # limits of shares that are never 0, up to rounding
 DTACI: dict[Any, dict[str, Any]] = {True: {"tie": "covered", "clip": False}, PACKAGE: {}}
 
 
@@ -88,6 +89,7 @@ class QuantileExperts(Tracker):
     )  # fmt: skip
     added = ("window",)
     memory = ("rounds", "levels", "weights", "past")
+    extents = ("window",)
     atomic = True
 
     def __init__(
@@ -155,6 +157,10 @@ class QuantileExperts(Tracker):
     def level(self) -> float:
         """The mean level that the next radius is taken at."""
         return mean(self.weights, self.levels) + self.origin
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Every expert has a weight."""
+        return super().limits() | {"weights": WEIGHTS}
 
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from wane.checks import positive
+from wane.state.limits import GREATEST
 from wane.trackers.base import Tracker
-from wane.trackers.faci import GAMMAS, mean, reweigh, sharing, steps
+from wane.trackers.faci import GAMMAS, WEIGHTS, mean, reweigh, sharing, steps
 from wane.trackers.losses import missed
 from wane.trackers.registry import register
 
@@ -49,6 +50,7 @@ class RadiusExperts(Tracker):
 
     parameters = ("alpha", "max_score", "gammas", "interval", "sigma", "tie", "domain", "on_missing")
     memory = ("rounds", "largest", "radii", "weights", "squares")
+    extents = ("interval",)
     atomic = True
     ties = ("miss", "covered", "neither")
 
@@ -74,6 +76,10 @@ class RadiusExperts(Tracker):
         self.weights: Any = np.full(len(self.gammas), 1.0 / len(self.gammas)).data
         self.losses: Any = np.zeros(len(self.gammas)).data
         self.squares: Any = np.zeros(self.interval).data  # by round, modulo the interval
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Every expert has a weight, and squares are not negative."""
+        return super().limits() | {"largest": (0.0, GREATEST), "weights": WEIGHTS, "squares": (0.0, LARGEST)}
 
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)

@@ -46,6 +46,10 @@ class Lagged(Tracker):
         self.tracker.warm_start(scores)
         self.rounds = self.tracker.rounds
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """The sign of an infinite radius, or 0."""
+        return super().limits() | {"infinite": (-1.0, 1.0)}
+
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)
         self.stale = cells.number(self.stale)

@@ -74,6 +74,7 @@ class LinearTracker(Tracker):
         "on_missing",
     )
     memory = ("rounds", "theta", "x")
+    extents = ("order", "features")
 
     def __init__(
         self,
@@ -111,6 +112,10 @@ class LinearTracker(Tracker):
             raise InputError(f"must be at most {LARGE:g}, got {given}", about="features")
         for i in range(self.features):
             self.x[i] = given[i]
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Weights that would be larger were refused."""
+        return super().limits() | {"theta": (-LARGE, LARGE)}
 
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)

@@ -182,6 +182,10 @@ class LossTracker(Tracker):
             raise InputTypeError(f"the coverage lemmas are about magl-d and magl, not {self.learner!r}")
         return self.learner
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """What has happened is 1, what has not is 0."""
+        return super().limits() | dict.fromkeys(("waiting", "late", "warned_of_reach", "warned_of_bias"), (0.0, 1.0))
+
     def _fields(self, cells):
         if self.loss_remembers:  # a loss of a user's
             cells.vary()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import discount_factor, whole
+from wane.state.limits import GREATEST
 from wane.state.stateful import Stateful
 
 PRIOR = 1e-6  # of regrets and squares: while all agree, their weights are equal, and rounding decides nothing
@@ -36,6 +37,7 @@ class Mixture(Stateful):
 
     parameters = ("size", "discount")
     memory = ("regrets", "squares")
+    extents = ("size",)
 
     def __init__(self, size: int, discount: float = 0.999) -> None:
         """All the same."""
@@ -44,9 +46,9 @@ class Mixture(Stateful):
         self.regrets: Any = np.full(self.size, PRIOR).data
         self.squares: Any = np.full(self.size, PRIOR).data
 
-    def sound(self) -> bool:
+    def limits(self) -> dict[str, tuple[float, float]]:
         """Squares are not negative."""
-        return bool((np.asarray(self.squares) >= 0.0).all())
+        return {"squares": (0.0, GREATEST)}
 
     def mix(self, radii: Any) -> float:
         """The weighted mean."""

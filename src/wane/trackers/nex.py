@@ -12,6 +12,7 @@ Differences from the paper and from the code behind the published table (arXiv 2
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from wane.trackers.registry import register
 INFINITY = float("inf")
 
 LEAST = 1e-12  # a weight, relative to the newest, that is forgotten
+LARGEST_DECAY = 0.999999  # 28 million scores
 
 
 class NexConformal(Tracker):
@@ -61,12 +63,12 @@ class NexConformal(Tracker):
         """Nothing seen."""
         super().__init__(alpha, domain, on_missing)
         self.decay = 1.0 - self.miss / 4.0 if decay is None else scalar("decay", decay)
-        if not 0.0 < self.decay <= 0.999999:
+        if not 0.0 < self.decay <= LARGEST_DECAY:
             raise InputError(
-                f"must be > 0 and <= 0.999999, got {decay!r}", about="decay", cure="'split' forgets nothing"
+                f"must be > 0 and <= {LARGEST_DECAY}, got {decay!r}", about="decay", cure="'split' forgets nothing"
             )
         self.finite_sample = bool(finite_sample)
-        length = int(math.log(LEAST) / math.log(self.decay)) + 1
+        length = kept_scores(self.decay)
         self.length = length
         self.powers = np.exp(math.log(self.decay) * np.arange(length + 1)).data
         self.ring = np.zeros(length).data  # scores by round, modulo the length
@@ -80,6 +82,22 @@ class NexConformal(Tracker):
         if self.finite_sample:
             return n == 0 or self._radius() == INFINITY
         return n == 0
+
+    @classmethod
+    def least_numbers(cls, given: Any) -> int:
+        """The scores that are not forgotten; arguments that are no numbers are refused elsewhere."""
+        decay = given.get("decay")
+        return kept_scores(decay) if isinstance(decay, float) and 0.0 < decay <= LARGEST_DECAY else 0
+
+    def misfit(self) -> str | None:
+        """The sorted scores are those of the last rounds, each once, as they stand in the ring."""
+        n = min(self.rounds, self.length)
+        births, scores = np.asarray(self.births)[:n], np.asarray(self.scores)[:n]
+        if not np.array_equal(np.sort(births), np.arange(self.rounds - n, self.rounds)):
+            return "births"
+        if (np.diff(scores) < 0.0).any():
+            return "scores"
+        return None if np.array_equal(np.asarray(self.ring)[births.astype(np.int64) % self.length], scores) else "ring"
 
     def _total(self, n):
         """The weights of n scores, the newest weighing 1."""
@@ -140,6 +158,15 @@ class NexConformal(Tracker):
             else:
                 high = middle
         return low
+
+
+def kept_scores(decay: float) -> int:
+    """How many scores have a weight that is not forgotten.
+
+    >>> kept_scores(0.5)
+    40
+    """
+    return int(math.log(LEAST) / math.log(decay)) + 1
 
 
 register(

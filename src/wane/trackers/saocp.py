@@ -21,7 +21,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from wane.checks import positive, whole
+from wane.state.limits import GREATEST
 from wane.trackers.base import Tracker
 from wane.trackers.control import zeros
 from wane.trackers.losses import missed
@@ -59,6 +62,7 @@ class SAOCP(Tracker):
 
     parameters = ("alpha", "max_score", "lifetime", "tie", "domain", "on_missing")
     memory = ("rounds", "radius", "alive", "born", "life", "prior", "x", "v", "z", "y", "w")
+    extents = ("lifetime",)
     atomic = True
     ties = ("miss", "covered", "neither")
 
@@ -86,6 +90,17 @@ class SAOCP(Tracker):
         self.z = zeros(self.room)
         self.y = zeros(self.room)
         self.w = zeros(self.room)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Experts that live have a place; squares are not negative, and wealth ends at the cap."""
+        return super().limits() | {"alive": (0, self.room), "v": (0.0, GREATEST), "y": (-GREATEST, CAP)}
+
+    def misfit(self) -> str | None:
+        """Experts that live were born in rounds before, one after the other, and have a prior."""
+        born = np.asarray(self.born)[: self.alive]
+        if len(born) and not (born[0] >= 1.0 and (np.diff(born) > 0.0).all() and born[-1] <= self.rounds):
+            return "born"
+        return None if (np.asarray(self.prior)[: self.alive] > 0.0).all() else "prior"
 
     def _predict(self) -> float:
         return self.radius

@@ -14,6 +14,7 @@ import numpy as np
 
 from wane.checks import described, number, positive, whole
 from wane.errors import InputTypeError
+from wane.state.limits import GREATEST, MOST
 from wane.state.stateful import Stateful
 
 STEADY = 500.0  # rounds: the half-life of a scale that must not jump
@@ -60,6 +61,10 @@ class NoScale(ScaleModel):
         """It will never change."""
         self.scale = 1.0
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """It never changes."""
+        return {"scale": (1.0, 1.0)}
+
     def _learn(self, score):
         return 0
 
@@ -86,6 +91,10 @@ class RecentScale(ScaleModel):
         self.kept = math.exp(-math.log(2.0) / self.half_life)
         self.long_kept = math.exp(-math.log(2.0) / LONG)
         self.scale = self.short = self.short_weight = self.long = self.long_weight = 0.0
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Averages of sizes, and their weights."""
+        return nonnegative("scale", "short", "long") | shares("short_weight", "long_weight")
 
     def _learn(self, score):
         return self._take(abs(score))
@@ -117,6 +126,10 @@ class SteadyScale(ScaleModel):
         """Nothing seen."""
         self.kept = math.exp(-math.log(2.0) / STEADY)
         self.scale = self.total = self.weight = self.record = 0.0
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """An average of sizes, its weight, and the largest."""
+        return nonnegative("scale", "total", "record") | shares("weight")
 
     def _learn(self, score):
         return self._take(abs(score))
@@ -175,6 +188,32 @@ class LogScale(ScaleModel):
         self.gram: Any = np.zeros(size * size).data  # row after row, the lower triangle
         self.moment: Any = np.zeros(size).data
         self.factor: Any = np.zeros(size * size).data
+
+    @classmethod
+    def least_numbers(cls, given: Any) -> int:
+        """One for each place of each period."""
+        periods = given.get("periods")
+        return sum(p for p in periods if isinstance(p, int)) if isinstance(periods, list) else 0
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Averages of sizes and their weights, and seasons that are relative to them."""
+        return {
+            "rounds": (0, MOST),
+            **nonnegative("scale", "mean", "long", "averages", "seasons"),
+            **shares("long_weight", "weights"),
+        }
+
+    def misfit(self) -> str | None:
+        """There is a scale once there was a score, and the regression can be solved: what was added up are squares."""
+        seen = self.rounds > 0 and min(self.long_weight, *self.weights) > 0.0
+        if self.scale > 0.0 and not (seen and max(self.long, self.mean) > 0.0):
+            return "scale"
+        gram = np.tril(np.asarray(self.gram).reshape(self.size, self.size))
+        try:
+            np.linalg.cholesky(gram + RIDGE * np.eye(self.size))  # it reads the lower triangle only
+        except np.linalg.LinAlgError:
+            return "gram"
+        return None
 
     def _learn(self, score):
         return self._take(abs(score))
@@ -235,6 +274,16 @@ class LogScale(ScaleModel):
             self.seasons[j] += rate * (min(ratio, 1.0 / FLOOR) - self.seasons[j])
             start += self.lengths[i]
         return 0
+
+
+def nonnegative(*fields: str) -> dict[str, tuple[float, float]]:
+    """Limits of fields that are sizes."""
+    return dict.fromkeys(fields, (0.0, GREATEST))
+
+
+def shares(*fields: str) -> dict[str, tuple[float, float]]:
+    """Limits of the weights of averages, which rounding may take a little above 1."""
+    return dict.fromkeys(fields, (0.0, 1.0 + 1e-9))
 
 
 def solve(gram, moment, ridge, factor, out):

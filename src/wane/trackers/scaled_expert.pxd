@@ -1,6 +1,6 @@
 cimport cython
 from wane.state.stateful cimport Stateful
-from wane.order_statistics cimport inverted_cdf
+from wane.trackers.history cimport inverted_cdf
 from wane.trackers.faci cimport QuantileExperts
 from wane.trackers.scale_models cimport ScaleModel
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from wane.checks import number, share
-from wane.order_statistics import inverted_cdf
 from wane.state.stateful import Stateful
 from wane.trackers.faci import QuantileExperts
+from wane.trackers.history import inverted_cdf
 from wane.trackers.scale_models import ScaleModel
 
 NAN = float("nan")
@@ -30,6 +30,7 @@ class Scaled(Stateful):
 
     parameters = ("alpha", "model", "window", "signed")
     memory = ("model", "levels")
+    extents = ("window",)
 
     def __init__(self, alpha: float, model: ScaleModel, window: int = 1000, signed: bool = False) -> None:
         """Nothing seen."""

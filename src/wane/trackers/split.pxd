@@ -1,5 +1,5 @@
 cimport cython
-from wane.order_statistics cimport History, finite_sample, inverted_cdf
+from wane.trackers.history cimport History, finite_sample, inverted_cdf
 from wane.trackers.base cimport Tracker
 
 @cython.final

@@ -10,8 +10,8 @@ Differences from the code behind the published table (Bhatnagar et al. 2023, arX
 
 from __future__ import annotations
 
-from wane.order_statistics import History, finite_sample, inverted_cdf
 from wane.trackers.base import Tracker
+from wane.trackers.history import History, finite_sample, inverted_cdf
 from wane.trackers.registry import register
 
 

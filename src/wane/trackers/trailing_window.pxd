@@ -1,6 +1,6 @@
 cimport cython
 from libc cimport math
-from wane.order_statistics cimport History, higher
+from wane.trackers.history cimport History, higher
 from wane.trackers.base cimport Tracker
 
 cdef double INFINITY

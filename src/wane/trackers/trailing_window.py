@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from wane.errors import InputError
-from wane.order_statistics import History, higher
 from wane.trackers.base import Tracker
+from wane.trackers.history import History, higher
 from wane.trackers.registry import register
 
 INFINITY = float("inf")
@@ -33,6 +33,7 @@ class TrailingWindow(Tracker):
 
     parameters = ("alpha", "window", "domain", "on_missing")
     memory = ("rounds", "past")
+    extents = ("window",)
     atomic = True
 
     def __init__(self, alpha: float, window: int = 100, domain: str = "nonnegative", on_missing: str = "error") -> None:

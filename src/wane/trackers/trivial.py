@@ -32,6 +32,10 @@ class Trivial(Tracker):
         super().__init__(alpha, domain, on_missing)
         self.debt = 0.0  # the misses that were allowed so far and not taken
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """The debt is less than a miss."""
+        return super().limits() | {"debt": (-1.0, 1.0)}
+
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)
         self.debt = cells.number(self.debt)

@@ -66,7 +66,7 @@ class Parts:
 def _read(path: Path, rows: int) -> np.ndarray | None:
     """An array of so many rows; None if there is none, or none that can be read: it is computed again."""
     try:
-        found = np.load(path, allow_pickle=False)
+        found = np.load(path, mmap_mode="r", allow_pickle=False)  # takes no memory for rows that the file does not hold
     except (FileNotFoundError, ValueError, EOFError):
         return None
-    return found if found.ndim == 2 and len(found) == rows else None
+    return np.array(found) if found.ndim == 2 and len(found) == rows else None

@@ -1,4 +1,6 @@
-"""Weights of averages that forget at a constant rate: they follow from the number of labels, so none is kept."""
+"""Small arithmetic of the method ``pool``: rounding, and the weights of averages that forget at a constant rate."""
+
+import math
 
 import numpy as np
 
@@ -14,3 +16,13 @@ def averages(factor):
 def cut_life(n):
     """The place of n labels in a table of averages."""
     return int(min(n, LIVES - 1.0))
+
+
+def clip(x, most):
+    """The number nearest to x within +-most."""
+    return max(min(x, most), -most)
+
+
+def whole(x):
+    """The nearest whole number, as a float."""
+    return math.floor(x + 0.5)

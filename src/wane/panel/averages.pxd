@@ -1,3 +1,0 @@
-cdef int LIVES
-
-cpdef int cut_life(double n) noexcept nogil
