@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wane.checks import described, whole
-from wane.conformal.online import OnlineConformal
+from wane.conformal.online import OnlineConformal, key_of
 from wane.conformal.predictions import Alarm, Explanation, Prediction
 from wane.conformal.settings import learned_pattern
 from wane.conformal.state import damaged
@@ -118,13 +118,11 @@ class ManySeries:
     def update(self, id: Hashable, y: Any, discount: Any = None, series: Hashable | None = None) -> Learned:
         """Learn the label of a prediction of a series, and return what it did."""
         with self._lock:
-            oc, alarms = self[series], []  # type: ignore[var-annotated]
-            oc.on_alarm = alarms.append
-            try:
-                oc.update(id, y, discount)
-            finally:
-                oc.on_alarm = None
-            return Learned(oc.explain(id) if oc.history else None, alarms)
+            oc = self[series]
+            key = key_of(id)
+            with oc._lock:
+                alarms = oc._learn(key, y, oc._discount(discount))
+                return Learned(oc.explain(key) if oc.history else None, alarms)
 
     def expire(
         self, id: Hashable | None = None, older_than: int | None = None, series: Hashable | None = None

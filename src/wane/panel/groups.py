@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from wane.panel import batch, ticks
 from wane.panel.batch import Played, Rows, stretches
 from wane.panel.index import as_list
 from wane.panel.panel import Intervals, Panel
+from wane.panel.undo import Undo, keep
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_key, encode_key
 from wane.state.files import known
@@ -55,16 +55,20 @@ class Groups:
         with self._lock:
             keys = pairs(ids, groups)
             parent, children = self.parent, self.children
-            with parent._index_restored_on_error(), children._index_restored_on_error():
+            with Undo(parent, children) as undo:
+                undo.steps.append(partial(setattr, self, "_last", dict(self._last)))
                 places = parent.index.places(ids, add=True)
                 parent._refuse_repeated(places)
                 parent._make_room()
                 for key, place in zip(keys, places.tolist(), strict=True):
                     self._adopt(key, place)
-                made = children.predict(keys, outputs)  # the last step that can fail
-            parent.predict(ids, outputs)
-            children.seen[children.index.places(keys)] = parent.seen[places]
-            self._last.update(keys)
+                at = children.index.places(keys)
+                keep(parent, places)
+                keep(children, at)
+                made = children.predict(keys, outputs)
+                parent.predict(ids, outputs)
+                children.seen[at] = parent.seen[places]
+                self._last.update(keys)
             return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
 
     def update(self, ids: Any, y: Any) -> None:
@@ -72,13 +76,11 @@ class Groups:
         with self._lock:
             parents = ticks.checked(self.parent, ids, y)
             groups = ticks.checked(self.children, [(id, self._last[id]) for id, _ in pairs(ids, ids)], y)
-            with ticks.undone_on_error(self.parent, parents), ticks.undone_on_error(self.children, groups):
-                ticks.learn(self.parent, parents)
-                ticks.learn(self.children, groups)
+            ticks.learn(parents, groups)
 
     def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0) -> Intervals:
         """Play whole histories, as ``Panel.run`` does; ``groups`` has the group of each row."""
-        with self._lock, self._restored_on_error():
+        with self._lock, Undo(self.parent, self.children):
             keys = pairs(ids, groups)
             places = self.parent.index.places(ids, add=True)
             order = np.argsort(places, kind="stable")
@@ -86,16 +88,6 @@ class Groups:
             names = [keys[i][0] for i in order[starts[:-1]]]
             played = self._replay(streams, starts, names, outputs, y, [group for _, group in keys], delay, order)
             return self.children._intervals(ids, played.radii, played.lower, played.upper)
-
-    @contextmanager
-    def _restored_on_error(self) -> Iterator[None]:
-        """Put both panels back as they were if the block raises an error."""
-        before = copy.copy(self.parent), copy.copy(self.children)
-        try:
-            yield
-        except BaseException:
-            self.parent, self.children = before
-            raise
 
     def _replay(
         self,

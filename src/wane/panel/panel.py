@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from wane.panel.index import Index
 from wane.panel.rows import from_rows, panel_like, rows
 from wane.panel.settings import PanelSettings
 from wane.panel.state import rebuild, state_dict
+from wane.panel.undo import Undo, in_one_step
 from wane.state.files import known
 
 
@@ -82,12 +84,13 @@ class Panel:
             method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters
         )
         self.threads = None if threads is None else whole("threads", threads, 1)
-        self.fragile = not all(tracker.atomic for tracker in self.settings.levels.trackers)
+        self.fragile = self.settings.levels.fragile
         self.index = Index()
         self.flat = self.settings.levels.flat()
         self.fresh = np.zeros((1, self.flat))
         if self.flat:
             self.settings.levels.write(self.fresh, 0)
+        self.kept: list[Callable[[], None]] = []  # what undoes the call that is going on
         self._lock = threading.RLock()
         self._allot(0)
 
@@ -109,20 +112,30 @@ class Panel:
 
     ARRAYS = ("states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded")
 
-    def _make_room(self) -> None:
-        """Let the arrays grow until there is a row for every stream of the index."""
-        need, room = len(self.index), len(self.seen)
+    def _make_room(self, index: Index | None = None) -> None:
+        """Let the arrays grow until there is a row for each stream of the index, or of the one to come."""
+        need, room = len(self.index if index is None else index), len(self.seen)
         if need > room:
             # Double small arrays, because streams may come one by one. Large ones would waste too much memory.
             more = need - room if need > 2 * room or room > 1_000_000 else room
-            old = {name: getattr(self, name) for name in self.ARRAYS}
-            objects, tail = self.objects, self.tail
-            self._allot(room + more)
-            for name, values in old.items():
-                getattr(self, name)[:room] = values
-            self.objects, self.tail = objects, tail
+            larger = type(self).__new__(type(self))
+            vars(larger).update(vars(self))
+            larger._allot(room + more)
+            for name in self.ARRAYS:
+                getattr(larger, name)[:room] = getattr(self, name)
+            vars(self).update({name: getattr(larger, name) for name in self.ARRAYS})  # all of them in one step
         if not self.flat:
             self.objects += [copy.copy(self.settings.levels) for _ in range(need - len(self.objects))]
+
+    def _clear(self, count: int) -> None:
+        """Make the rows from this one on those of new streams again."""
+        if len(self.seen) > count:
+            fresh = type(self).__new__(type(self))
+            vars(fresh).update(vars(self))
+            fresh._allot(1)
+            for name in self.ARRAYS:
+                getattr(self, name)[count:] = getattr(fresh, name)
+        del self.objects[count:]
 
     def __len__(self) -> int:
         """Return the number of streams."""
@@ -142,12 +155,14 @@ class Panel:
         """
         settings = self.settings
         columns = settings.columns_of(outputs)
-        with self._lock, self._index_restored_on_error():
-            places = self.index.places(ids, add=True)
+        with self._lock:
+            # Prepare everything beside what there is. New streams are in a copy of the index.
+            index = copy.copy(self.index)
+            places = index.places(ids, add=True)
             if len(places) != len(columns):
                 raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
-            self._refuse_repeated(places)
-            self._make_room()
+            self._refuse_repeated(places, index)
+            self._make_room(index)
             radii = np.empty((len(places), settings.width))
             ends = np.empty((2, len(places), len(settings.alphas)))
             over_threads(
@@ -157,9 +172,16 @@ class Panel:
                 len(places),
             )
             settings.refuse_unbounded(radii)
-            self.outputs[places], self.radii[places], self.waiting[places] = columns, radii, True
-            self.seen[places] += 1
-            return self._intervals(ids, radii, *ends)
+            made = self._intervals(ids, radii, *ends)
+            # Take it over as a whole.
+            in_one_step(
+                partial(setitem, self.outputs, places, columns),
+                partial(setitem, self.radii, places, radii),
+                partial(setitem, self.waiting, places, True),
+                partial(setitem, self.seen, places, self.seen[places] + 1),
+                partial(setitem, vars(self), "index", index),
+            )
+            return made
 
     def _intervals(self, ids: Any, radii: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Intervals:
         """Arrange results by level, in the order of alpha; without an axis for levels if there is one level."""
@@ -181,9 +203,7 @@ class Panel:
             y: one label for each; NaN or None means that it has not come yet.
         """
         with self._lock:
-            labels = ticks.checked(self, ids, y)
-            with ticks.undone_on_error(self, labels):
-                ticks.learn(self, labels)
+            ticks.learn(ticks.checked(self, ids, y))
 
     def run(self, ids: Any, outputs: Any, y: Any, delay: int = 0) -> Intervals:
         """Play whole histories at native speed, with the results of ``predict`` and ``update`` row by row.
@@ -194,7 +214,7 @@ class Panel:
             y: labels, one for each row; NaN or None is a label that never comes.
             delay: the label of a row is learned after the prediction of the row that is so many later in its stream.
         """
-        with self._lock, self._index_restored_on_error():
+        with self._lock, Undo(self):
             played = self._run_at(self.index.places(ids, add=True), outputs, y, delay)
             return self._intervals(ids, played.radii, played.lower, played.upper)
 
@@ -229,28 +249,17 @@ class Panel:
         played = batch.run(self, rows, delay, order)
         return played if order is None else played.unsorted(order)
 
-    def _refuse_repeated(self, places: np.ndarray) -> None:
+    def _refuse_repeated(self, places: np.ndarray, index: Index | None = None) -> None:
         """Raise an error if a stream comes twice in a batch."""
         if len(places) > 1 and not (np.diff(places) > 0).all():
             unique, counts = np.unique(places, return_counts=True)
             if len(unique) < len(places):
-                id = self.ids()[unique[np.argmax(counts > 1)]]
+                id = (self.index if index is None else index).ids()[unique[np.argmax(counts > 1)]]
                 raise InputError(
                     f"stream {id!r} comes more than once in this batch",
                     argument="ids",
                     cure="give it one row, or use run",
                 )
-
-    @contextmanager
-    def _index_restored_on_error(self) -> Iterator[None]:
-        """Remove the streams that the block has added if it raises an error."""
-        before = copy.copy(self.index)  # its arrays are replaced, never written to
-        before.others = dict(self.index.others)
-        try:
-            yield
-        except BaseException:
-            self.index = before
-            raise
 
     def summary(self) -> dict[str, Any]:
         """Return columns with a row for each stream, in the order of ``ids()``.
