@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,6 +21,7 @@ from wane.errors import InputError, InputTypeError
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key
 from wane.state.files import known
+from wane.state.forks import CONTAINER, lock_of
 from wane.trackers import Tracker
 
 
@@ -89,7 +89,7 @@ class Horizons:
             raise InputTypeError(f"must be a function of an Alarm, got {described(on_alarm)}", about="on_alarm")
         self.steps = steps
         self.on_alarm = on_alarm
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, CONTAINER)
 
     def _tell(self, alarms: list[list[Alarm]]) -> None:
         """Deliver the alarms of each step, with the number of the step."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy, deepcopy
 from typing import Any
@@ -19,6 +18,7 @@ from wane.errors import InputTypeError
 from wane.scores import Score, as_score, uniforms
 from wane.state.encoding import checked_key
 from wane.state.files import known
+from wane.state.forks import SINGLE, lock_of
 from wane.trackers import Tracker
 
 INFINITY = math.inf
@@ -92,7 +92,7 @@ class OnlineConformal:
         self.monitors = [Monitor(a, window, d, *checked_band(band)) for a, d in zip(self.alphas, aging, strict=False)]
         self._alarmed: dict[tuple[float, str], int] = {}  # the number of the label of the last alarm, by level and side
         self._levels = self.settings.arranged(trackers)
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, SINGLE)
 
     # The settings, and counts of what has happened so far.
     score = property(lambda self: self.settings.score, doc="The score.")
@@ -259,7 +259,7 @@ class OnlineConformal:
         """Continue from the state of a copy or pickle."""
         vars(self).update(state["inside"])
         self._levels = self.settings.arranged(state["trackers"])
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, SINGLE)
 
     def __repr__(self) -> str:
         """Show the parts, and how many predictions wait."""

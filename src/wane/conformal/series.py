@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from wane.errors import InputError, InputTypeError, SeriesError
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_value, encode_value
 from wane.state.files import known
+from wane.state.forks import CONTAINER, lock_of
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ManySeries:
         self.pattern = pattern
         self.max_series = whole("max_series", max_series, 1)
         self.series: dict[Hashable, OnlineConformal] = {}
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, CONTAINER)
 
     def __getitem__(self, series: Hashable) -> OnlineConformal:
         """Return the object of one series; an unknown name is a SeriesError."""
@@ -170,7 +170,7 @@ class ManySeries:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Continue from the state of a copy or pickle."""
         vars(self).update(state)
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, CONTAINER)
 
     def __repr__(self) -> str:
         """Show the number of series, and what each begins with."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from wane.panel.undo import Undo, keep
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_key, encode_key
 from wane.state.files import known
+from wane.state.forks import CONTAINER, lock_of
 
 
 @known
@@ -44,7 +44,7 @@ class Groups:
         self.children = Panel(method, alpha, score, **settings)
         self.parent = Panel(method, alpha, score, **{**settings, "on_unbounded": "allow"})  # nobody sees its intervals
         self._last: dict[Any, Any] = {}  # the group of the last prediction of each stream
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, CONTAINER)
 
     def __len__(self) -> int:
         """Return the number of groups in all streams."""
@@ -185,7 +185,7 @@ class Groups:
             made._last = {decode_key(a): decode_key(b) for a, b in state["last"]}
         except (KeyError, TypeError) as error:
             raise InputError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
-        made._lock = threading.RLock()
+        made._lock = lock_of(made, CONTAINER)
         return made
 
     def __copy__(self) -> Groups:
@@ -193,7 +193,7 @@ class Groups:
         with self._lock:
             made = type(self).__new__(type(self))
             made.parent, made.children = copy.copy(self.parent), copy.copy(self.children)
-            made._last, made._lock = dict(self._last), threading.RLock()
+            made._last, made._lock = dict(self._last), lock_of(made, CONTAINER)
             return made
 
     def __deepcopy__(self, memo: Any) -> Groups:

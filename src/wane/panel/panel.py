@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +23,7 @@ from wane.panel.settings import PanelSettings
 from wane.panel.state import rebuild, state_dict
 from wane.panel.undo import Undo, in_one_step
 from wane.state.files import known
+from wane.state.forks import SINGLE, lock_of
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Panel:
         if self.flat:
             self.settings.levels.write(self.fresh, 0)
         self.kept: list[Callable[[], None]] = []  # what undoes the call that is going on
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, SINGLE)
         self._allot(0)
 
     def _allot(self, room: int) -> None:
@@ -342,7 +342,7 @@ class Panel:
             made.settings = copy.copy(self.settings)
             made.settings.levels = copy.copy(self.settings.levels)  # states are read into it
             made.objects = [copy.copy(levels) for levels in self.objects]
-            made._lock = threading.RLock()
+            made._lock = lock_of(made, SINGLE)
             return made
 
     def __deepcopy__(self, memo: Any) -> Panel:
