@@ -14,6 +14,7 @@ from typing import Any
 __all__ = [
     "AlarmError",
     "FileError",
+    "ForkError",
     "IdError",
     "InputError",
     "InputTypeError",
@@ -197,6 +198,10 @@ class SeriesError(InputError):
 
 class MissingFileError(FileError, FileNotFoundError):
     """A file or a folder that is not there."""
+
+
+class ForkError(WaneError, RuntimeError):
+    """An object that another thread was changing when the process was forked; it can be used in the parent only."""
 
 
 class JournalError(WaneError, RuntimeError):

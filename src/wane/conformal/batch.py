@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wane.checks import discount_factors, whole
+from wane.conformal.labels import note
 from wane.conformal.predictions import Alarm, Table
 from wane.conformal.rounds import play_rows
 from wane.conformal.waiting import Made
@@ -96,28 +98,30 @@ def run(
         for t in np.flatnonzero(known)[:CHECKED].tolist() if score.unsure else ():
             score.compare(outputs[t], labels[t], float(below[n + t]), tuple(float(radius[t]) for radius in by_level))
         alarms = watch(oc, lambda row: own_kind(old[row] if row < n else names[row - n]), arriving, d, covered, widths)
+
+        # The table has the rounds of this call only, without the older predictions.
+        sides = [below[n:], above[n:]][: score.sides]
+        table = Table(
+            oc.alpha,
+            names,
+            None if bounds[0] is None else together(oc, [low for low, _ in bounds]),
+            None if bounds[0] is None else together(oc, [high for _, high in bounds]),
+            together(oc, [np.stack(radius, axis=1) if score.sides == 2 else radius for radius in by_level]),
+            together(oc, [width[n:] for width in widths]),
+            sides[0].copy() if score.sides == 1 else np.stack(sides, axis=1),
+            together(oc, [np.where(known, inside[n:].astype(float), np.nan) for inside in covered]),
+            (lambda: [score.members(outputs, radius, u) for radius in by_level]) if score.finite else None,
+        )
+
+        # Record, in a copy, which predictions wait and which got their labels.
+        after = copy(waiting)
+        remember(oc, after, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered)
+        oc._waiting = after
     except BaseException:
-        oc._alarmed = alarmed
+        oc._alarmed, oc._waiting = alarmed, waiting
         for thing, taken in zip(changing, before, strict=True):
             plain_data.put_back(thing, taken)
         raise
-
-    # Nothing can fail any more: record which predictions wait and which got their labels.
-    remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered)
-
-    # The table has the rounds of this call only, without the older predictions.
-    sides = [below[n:], above[n:]][: score.sides]
-    table = Table(
-        oc.alpha,
-        names,
-        None if bounds[0] is None else together(oc, [low for low, _ in bounds]),
-        None if bounds[0] is None else together(oc, [high for _, high in bounds]),
-        together(oc, [np.stack(radius, axis=1) if score.sides == 2 else radius for radius in by_level]),
-        together(oc, [width[n:] for width in widths]),
-        sides[0].copy() if score.sides == 1 else np.stack(sides, axis=1),
-        together(oc, [np.where(known, inside[n:].astype(float), np.nan) for inside in covered]),
-        (lambda: [score.members(outputs, radius, u) for radius in by_level]) if score.finite else None,
-    )
     return table, alarms
 
 
@@ -214,19 +218,20 @@ def watch(
         discounts = np.where(np.isnan(d[rows]), monitor.discount, d[rows])
         alarms, local = monitor.run(covered[i][rows], widths[i][rows], discounts)
         for t in np.flatnonzero(alarms):
-            raised = oc._alarm(monitor, first + int(t), id_of(int(rows[t])), float(alarms[t]), float(local[t]))
-            found += [(t, i, alarm) for alarm in raised]
+            raised: list[tuple[Any, ...]] = []
+            note(raised, oc._alarmed, monitor, first + int(t), float(alarms[t]), float(local[t]))
+            found += [(t, i, Alarm(round, id_of(int(rows[t])), *rest)) for round, *rest in raised]
     return [alarm for _, _, alarm in sorted(found, key=lambda a: a[:2])]
 
 
-def remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered):
-    """Bring ``oc._waiting`` to the state in which single steps would have left it.
+def remember(oc, waiting, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered):
+    """Bring ``waiting``, a copy of ``oc._waiting``, to the state in which single steps would have left it.
 
     If predictions may expire during the batch, every round is gone through in order, because which one expires
     depends on all before it. If none can, a prediction that got its label leaves no trace except in the history, so
     only the last ``history`` labels and the predictions without a label are looked at.
     """
-    waiting, n, rounds, first = oc._waiting, len(old), len(names), oc._waiting.made
+    n, rounds, first = len(old), len(names), waiting.made
     labelled = np.zeros(n + rounds, dtype=bool)
     labelled[arriving] = True
     left = np.flatnonzero(~labelled[n:])  # the rounds that still wait at the end
@@ -272,7 +277,7 @@ def remember(oc, outputs, u, names, old, arriving, delay, radii, widths, own, be
         if made.number >= first:
             t = made.number - first
             uniform, wide = None if u is None else float(u[t]), tuple(widths[:, n + t].tolist())
-            waiting.pending[key] = Made(made.number, oc.score.row(outputs, t), uniform, made.radii, wide)
+            waiting.pending[key] = Made(key, made.number, oc.score.row(outputs, t), uniform, made.radii, wide)
 
     # Predictions that were skipped above count too, and their ids stay in use.
     waiting.made = first + rounds

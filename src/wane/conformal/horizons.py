@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,13 +12,16 @@ import numpy as np
 
 from wane.checks import described, whole
 from wane.conformal import batch
-from wane.conformal.online import OnlineConformal
+from wane.conformal.labels import learn
+from wane.conformal.online import OnlineConformal, alarms_of
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
 from wane.conformal.settings import learned_pattern
+from wane.conformal.waiting import add_all
 from wane.errors import InputError, InputTypeError
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key
 from wane.state.files import known
+from wane.state.forks import CONTAINER, lock_of
 from wane.trackers import Tracker
 
 
@@ -87,7 +89,7 @@ class Horizons:
             raise InputTypeError(f"must be a function of an Alarm, got {described(on_alarm)}", about="on_alarm")
         self.steps = steps
         self.on_alarm = on_alarm
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, CONTAINER)
 
     def _tell(self, alarms: list[list[Alarm]]) -> None:
         """Deliver the alarms of each step, with the number of the step."""
@@ -116,35 +118,19 @@ class Horizons:
                 None if output is None else oc._prepare(output, checked_key(target))
                 for oc, output, target in zip(self.steps, outputs, about, strict=True)
             ]
-            self.time += self.stride
-            return [None if p is None else oc._commit(p) for oc, p in zip(self.steps, prepared, strict=True)]
+            parts = [(oc._waiting, p) for oc, p in zip(self.steps, prepared, strict=True) if p is not None]
+            add_all(parts, vars(self), "time", self.time + self.stride)
+            return [None if p is None else p[0] for p in prepared]
 
     def update(self, target: Hashable, y: Any, discount: Any = None) -> int:
         """Learn the label of a time from every prediction about it, and return how many there were."""
         with self._lock:
-            # Check and score the label for every step before the first of them learns.
+            # Check and score the label for every step, before all of them learn it or none.
             waiting = self._about(target)
-            made = [oc._waiting.find(target) for oc in waiting]
-            scores = [oc.settings.scored(m.output, y, m.u, m.radii) for oc, m in zip(waiting, made, strict=True)]
             rates = [oc._discount(discount) for oc in waiting]
-            levels = [oc._levels for oc in waiting]
-            for level, score in zip(levels, scores, strict=True):
-                level.ready(*score)
-            # Let all of them learn, or none: only where an update can still fail must the states before it be kept.
-            kept = [level.keep() for level in levels] if any(level.fragile for level in levels) else []
-            try:
-                own = [
-                    level.update(*score, m.radii, rate)
-                    for level, score, m, rate in zip(levels, scores, made, rates, strict=True)
-                ]
-            except BaseException:
-                for level, state in zip(levels, kept, strict=False):
-                    level.put_back(state)
-                raise
-            # Nothing below can fail.
-            parts = zip(waiting, made, scores, own, rates, strict=True)
-            found = {id(oc): oc._record(target, m, *score, *radii, rate) for oc, m, score, radii, rate in parts}
-            alarms = [found.get(id(oc), []) for oc in self.steps]
+            labels = {id(oc): oc._label(target, y, rate) for oc, rate in zip(waiting, rates, strict=True)}
+            learn(tuple(labels.values()))
+            alarms = [alarms_of(labels[id(oc)], target) if id(oc) in labels else [] for oc in self.steps]
         self._tell(alarms)
         return len(waiting)
 
@@ -197,10 +183,10 @@ class Horizons:
                     table, more_alarms = batch.run(oc, outputs[:, h - 1], labels, wait, ids, None, late)
                     tables.append(table)
                     alarms.append(first_alarms + more_alarms)
+                self.time = start + rows * self.stride
             except BaseException:
-                self.steps = before
+                vars(self).update(steps=before, time=start)  # in one step
                 raise
-            self.time += rows * self.stride
         self._tell(alarms)
         return tables
 

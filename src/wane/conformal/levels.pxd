@@ -35,8 +35,9 @@ cdef class Levels:
     @cython.locals(tracker=Tracker)
     cpdef bint cold(self)
     cpdef tuple own_radii(self)
-    @cython.locals(c=Py_ssize_t)
     cpdef tuple update(self, double lower, double upper, tuple radii, double discount)
+    @cython.locals(c=Py_ssize_t)
+    cpdef tuple teach(self, double lower, double upper, tuple radii, double discount)
     @cython.locals(radius=double)
     cdef double _play_one(self, double floor) except? -1.0 nogil
     cdef int _learn_one(self, double score, double radius, double discount) except -1 nogil

@@ -8,9 +8,15 @@ its own radius and what the level before it played, and learns at what it played
 from __future__ import annotations
 
 import copy
+from types import FunctionType
 from typing import Any
 
 import numpy as np
+
+try:
+    import cython
+except ImportError:
+    from wane import _cython as cython
 
 from wane.covered import covers
 from wane.state import data as plain_data
@@ -92,8 +98,8 @@ class Levels:
         self.own: Any = np.empty((1, len(trackers))).data
         self.cells: Any = Cells()
         self.alone = len(trackers) == 1
-        self.fragile = not all(t.atomic for t in trackers)
         self.kept: Any = np.zeros((1, self.flat())).data  # the states before a label, where its update may fail
+        self.fragile = not all(t.atomic for t in trackers) or any(map(interruptible, trackers))
 
     def predict(self, floor: float) -> tuple[float, ...]:
         """Return the radii to play in the next round, one for each column."""
@@ -131,21 +137,24 @@ class Levels:
 
         Returns what the trackers would play by themselves before and after it.
         """
-        own = self.own_radii()
         before = self.keep() if self.fragile else None
         try:
-            if self.alone:
-                self._learn_one(lower, radii[0], discount)
-            else:
-                for c in range(len(radii)):
-                    self.radii[0, c] = radii[c]
-                self._learn(lower, upper, self.radii, 0, discount)
-            after = self.own_radii()
+            return self.teach(lower, upper, radii, discount)
         except BaseException:
             if self.fragile:
                 self.put_back(before)
             raise
-        return own, after
+
+    def teach(self, lower: float, upper: float, radii: tuple[float, ...], discount: float) -> tuple[Any, Any]:
+        """Do what ``update`` does, but leave it to the caller to keep the states and to put them back."""
+        own = self.own_radii()
+        if self.alone:
+            self._learn_one(lower, radii[0], discount)
+        else:
+            for c in range(len(radii)):
+                self.radii[0, c] = radii[c]
+            self._learn(lower, upper, self.radii, 0, discount)
+        return own, self.own_radii()
 
     def ready(self, lower: float, upper: float) -> None:
         """Let the trackers raise or warn about a label before any of them learns it."""
@@ -239,6 +248,18 @@ class Levels:
         self.first._learn(lower, radii, t, 0, discount)
         if self.second is not None:
             self.second._learn(upper, radii, t, self.count, discount)
+
+
+def interruptible(thing: Any) -> bool:
+    """Say whether a tracker, or a learner inside it, learns in Python code, in which a signal may be handled.
+
+    Uncompiled, all do. Methods of this package whose past grows then take the risk: to keep a copy of the past for
+    every label would cost too much.
+    """
+    in_python = isinstance(getattr(type(thing), "_update", None), FunctionType)
+    if in_python and not cython.compiled and type(thing).__module__.startswith("wane.") and not thing.flat():
+        return False
+    return in_python or any(map(interruptible, plain_data.parts_of(thing)))
 
 
 def in_order(values, columns):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy, deepcopy
 from typing import Any
 
 from wane.checks import described, discount_factor, whole
+from wane.conformal.labels import Label, learn
 from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
 from wane.conformal.settings import Settings, bound_of, checked_band, trackers_for
-from wane.conformal.waiting import Made, Waiting
+from wane.conformal.waiting import Waiting
 from wane.errors import InputTypeError
 from wane.scores import Score, as_score, uniforms
 from wane.state.encoding import checked_key
 from wane.state.files import known
+from wane.state.forks import SINGLE, lock_of
 from wane.trackers import Tracker
 
 INFINITY = math.inf
@@ -91,7 +92,7 @@ class OnlineConformal:
         self.monitors = [Monitor(a, window, d, *checked_band(band)) for a, d in zip(self.alphas, aging, strict=False)]
         self._alarmed: dict[tuple[float, str], int] = {}  # the number of the label of the last alarm, by level and side
         self._levels = self.settings.arranged(trackers)
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, SINGLE)
 
     # The settings, and counts of what has happened so far.
     score = property(lambda self: self.settings.score, doc="The score.")
@@ -117,13 +118,16 @@ class OnlineConformal:
             id: your own key, under which no other prediction waits; by default the next whole number.
         """
         with self._lock:
-            return self._commit(self._prepare(output, None if id is None else checked_key(id)))
+            prepared = self._prepare(output, None if id is None else checked_key(id))
+            self._waiting.add_prepared(prepared)
+            return prepared[0]
 
     def preview(self, output: Any) -> Prediction:
         """Return the set that ``predict`` would return now. It has no id, waits for no label, and changes nothing."""
         with self._lock:
-            *_, each, sets, _ = self._prepare(output, None)
-            return Prediction(None, self.alpha, sets, self.settings.by_level(each), self._levels.cold())
+            prediction = self._prepare(output, None)[0]
+            prediction.id = None
+            return prediction
 
     def update(self, id: Hashable, y: Any, discount: Any = None) -> None:
         """Learn the label of a prediction. Each prediction can be updated once.
@@ -134,7 +138,7 @@ class OnlineConformal:
             discount: how much to keep of what was learned before, for methods that discount; None is the method's own.
         """
         if type(id) is not int:
-            id = checked_key(id.id if isinstance(id, Prediction) else id)
+            id = key_of(id)
         with self._lock:
             alarms = self._learn(id, y, math.nan if discount is None else self._discount(discount))
         if alarms:
@@ -255,7 +259,7 @@ class OnlineConformal:
         """Continue from the state of a copy or pickle."""
         vars(self).update(state["inside"])
         self._levels = self.settings.arranged(state["trackers"])
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, SINGLE)
 
     def __repr__(self) -> str:
         """Show the parts, and how many predictions wait."""
@@ -267,28 +271,28 @@ class OnlineConformal:
     # The parts of a step. Their callers hold the lock.
 
     def _prepare(self, output: Any, id: Hashable | None) -> tuple[Any, ...]:
-        """Do all of a prediction that can fail, without changing anything, and return what ``_commit`` needs."""
-        settings, waiting = self.settings, self._waiting
+        """Do all of a prediction that can fail, without changing anything.
+
+        Returns the prediction and what ``Waiting.add`` needs.
+        """
+        settings, waiting, levels = self.settings, self._waiting, self._levels
         score, limits = settings.score, settings.limits
         output = score.output(output)
         id = waiting.next_id if id is None else waiting.free(id)
         u = float(uniforms(score.seed, waiting.made, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
-        radii = self._levels.predict(score.floor(output, u))
-        if settings.finite_only and not self._levels.bounded(radii):
+        radii = levels.predict(score.floor(output, u))
+        if settings.finite_only and not levels.bounded(radii):
             raise settings.unbounded(radii)
+        each = radii
         if len(radii) == 1:
             made = score.set(output, radii[0], u, limits)
-            return id, output, u, radii, radii, (made,), (made.width,)
-        each = in_order(radii, settings.columns) if settings.one_sided else settings.each(radii)
-        sets = tuple([score.set(output, radius, u, limits) for radius in each])
-        return id, output, u, radii, each, sets, tuple([made.width for made in sets])
-
-    def _commit(self, prepared: tuple[Any, ...]) -> Prediction:
-        """Let a prediction wait for its label, and return it."""
-        id, output, u, radii, each, sets, widths = prepared
-        self._waiting.add(id, output, u, radii, widths)
-        settings = self.settings
-        return Prediction(id, settings.alpha, sets, each if settings.several else each[0], self._levels.cold())
+            sets, widths = (made,), (made.width,)
+        else:
+            each = in_order(radii, settings.columns) if settings.one_sided else settings.each(radii)
+            sets = tuple([score.set(output, radius, u, limits) for radius in each])
+            widths = tuple([made.width for made in sets])
+        radius = each if settings.several else each[0]
+        return Prediction(id, settings.alpha, sets, radius, levels.cold()), id, output, u, radii, widths
 
     def _learn(self, id: Hashable, y: Any, d: float) -> list[Alarm]:
         """Do all of ``update`` except calling on_alarm, and return the alarms.
@@ -298,29 +302,21 @@ class OnlineConformal:
             y: its label.
             d: the discount; NaN stands for the method's own.
         """
-        made = self._waiting.find(id)
-        below, above = self.settings.scored(made.output, y, made.u, made.radii)
-        before, after = self._levels.update(below, above, made.radii, d)
-        return self._record(id, made, below, above, before, after, d)
+        label = self._label(id, y, d)
+        learn((label,))
+        return alarms_of(label, id) if label.alarms else []
 
-    def _record(
-        self, id: Hashable, made: Made, below: float, above: float, before: Any, after: Any, d: float
-    ) -> list[Alarm]:
-        """Keep what is known of a label that the trackers have learned, and return the alarms. This cannot fail."""
-        settings, waiting, radii = self.settings, self._waiting, made.radii
-        covered: tuple[bool, ...]
+    def _label(self, id: Hashable, y: Any, d: float) -> Label:
+        """Check and score a label, without changing anything, and return what ``learn`` needs."""
+        settings, waiting = self.settings, self._waiting
+        made = waiting.find(id)
+        below, above = settings.scored(made.output, y, made.u, made.radii)
         said: tuple[float, ...] = (below,)
         if settings.one_sided:
-            covered = covered_in_order(below, radii, settings.columns)
+            covered = covered_in_order(below, made.radii, settings.columns)
         else:
-            covered, said = settings.covered_each(below, above, radii), (below, above)
-        waiting.label(id, said, covered, before, after)
-        alarms: list[Alarm] = []
-        rate = None if d != d else d
-        for i, monitor in enumerate(self.monitors):
-            if side := monitor.add(covered[i], made.widths[i], rate):
-                alarms += self._alarm(monitor, monitor.rounds - 1, id, side, monitor.local_coverage)
-        return alarms
+            covered, said = settings.covered_each(below, above, made.radii), (below, above)
+        return Label(self._levels, waiting, self.monitors, self._alarmed, made, below, above, said, covered, d)
 
     def _by_level(self, radii: tuple[float, ...]) -> Any:
         """Return the radius, or a tuple with the radius of each level."""
@@ -331,14 +327,6 @@ class OnlineConformal:
             discount = discount(self.monitors[0].rounds)
         return math.nan if discount is None else discount_factor(discount)
 
-    def _alarm(self, monitor: Monitor, round: int, id: Hashable, side: float, local: float) -> list[Alarm]:
-        """Return an alarm, unless there was one on this side so recently that the windows overlap."""
-        key = (monitor.alpha, "low" if side < 0 else "high")
-        if round - self._alarmed.get(key, -monitor.window) < monitor.window:
-            return []
-        self._alarmed[key] = round
-        return [Alarm(round, id, *key, local, monitor.band)]
-
     def _metrics(self, i: int) -> Metrics:
         m, tracker = self.monitors[i], self.trackers[i]
         bound, reason = (
@@ -347,3 +335,13 @@ class OnlineConformal:
         seen = (m.alpha, m.rounds, m.coverage, m.window, m.local_coverage, m.worst_local_coverage, m.worst_round)
         wide = (m.width, m.local_width, m.unbounded, m.band, m.longest_misses, m.coverage_error)
         return Metrics(*seen, *wide, bound, reason, len(self._waiting.pending), self.expired)
+
+
+def key_of(id: Any) -> Hashable:
+    """Return the id that a user gave, or that of the prediction that was given."""
+    return checked_key(id.id if isinstance(id, Prediction) else id)
+
+
+def alarms_of(label: Label, id: Hashable) -> list[Alarm]:
+    """Return the alarms that a label has raised."""
+    return [Alarm(round, id, *rest) for round, *rest in label.alarms]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from wane.checks import described, whole
-from wane.conformal.online import OnlineConformal
+from wane.conformal.online import OnlineConformal, key_of
 from wane.conformal.predictions import Alarm, Explanation, Prediction
 from wane.conformal.settings import learned_pattern
 from wane.conformal.state import damaged
@@ -17,6 +16,7 @@ from wane.errors import InputError, InputTypeError, SeriesError
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_value, encode_value
 from wane.state.files import known
+from wane.state.forks import CONTAINER, lock_of
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ManySeries:
         self.pattern = pattern
         self.max_series = whole("max_series", max_series, 1)
         self.series: dict[Hashable, OnlineConformal] = {}
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, CONTAINER)
 
     def __getitem__(self, series: Hashable) -> OnlineConformal:
         """Return the object of one series; an unknown name is a SeriesError."""
@@ -118,13 +118,11 @@ class ManySeries:
     def update(self, id: Hashable, y: Any, discount: Any = None, series: Hashable | None = None) -> Learned:
         """Learn the label of a prediction of a series, and return what it did."""
         with self._lock:
-            oc, alarms = self[series], []  # type: ignore[var-annotated]
-            oc.on_alarm = alarms.append
-            try:
-                oc.update(id, y, discount)
-            finally:
-                oc.on_alarm = None
-            return Learned(oc.explain(id) if oc.history else None, alarms)
+            oc = self[series]
+            key = key_of(id)
+            with oc._lock:
+                alarms = oc._learn(key, y, oc._discount(discount))
+                return Learned(oc.explain(key) if oc.history else None, alarms)
 
     def expire(
         self, id: Hashable | None = None, older_than: int | None = None, series: Hashable | None = None
@@ -172,7 +170,7 @@ class ManySeries:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Continue from the state of a copy or pickle."""
         vars(self).update(state)
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, CONTAINER)
 
     def __repr__(self) -> str:
         """Show the number of series, and what each begins with."""

@@ -100,7 +100,8 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
     for id, number, output, u, radii, widths in memory["pending"]:
         radii, widths = numbers(radii, len(trackers)), numbers(widths, len(oc.alphas))
         output = oc.score.output(decode_value(output))
-        waiting.pending[decode_key(id)] = Made(whole("number", number, 0), output, u, radii, widths)
+        key = decode_key(id)
+        waiting.pending[key] = Made(key, whole("number", number, 0), output, u, radii, widths)
     for id, status, radii, *rest in memory["closed"]:
         more = [tuple(v) if isinstance(v, list) else v for v in map(decoded, rest)]
         waiting.closed[decode_key(id)] = (status, numbers(radii, len(trackers)), *more)

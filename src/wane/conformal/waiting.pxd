@@ -2,7 +2,7 @@ cimport cython
 
 @cython.final
 cdef class Made:
-    cdef readonly object number, output, u
+    cdef readonly object id, number, output, u
     cdef readonly tuple radii, widths
 
 @cython.final
@@ -12,11 +12,19 @@ cdef class Waiting:
     cpdef free(self, id)
     @cython.locals(made=Made)
     cpdef add(self, id, output, u, tuple radii, tuple widths)
+    cpdef add_prepared(self, tuple prepared)
     cpdef reserve(self, id)
     cpdef Made find(self, id)
+    cpdef wait_again(self, Made made)
     @cython.locals(made=Made)
     cpdef label(self, id, said, covered, before, after)
     cpdef labelled(self, id, number, radii, said, covered, before, after)
     @cython.locals(made=Made)
     cpdef expire(self, id)
+    cdef _expired(self, id, Made made)
+    cdef _close(self, id, tuple what)
     cpdef close(self, id, tuple what)
+    cpdef reopen(self, id, before, oldest)
+
+@cython.locals(waiting=Waiting, prepared=tuple)
+cpdef add_all(list parts, dict fields, str name, value)

@@ -17,12 +17,15 @@ from wane.errors import IdError
 class Made:
     """A prediction that waits for its label, with everything that is needed to learn it.
 
-    ``number`` counts predictions, ``u`` is the uniform of a randomised score, ``radii`` are by column and ``widths`` by
-    level.
+    ``id`` is the very key under which it waits, ``number`` counts predictions, ``u`` is the uniform of a randomised
+    score, ``radii`` are by column and ``widths`` by level.
     """
 
-    def __init__(self, number: int, output: Any, u: Any, radii: tuple[float, ...], widths: tuple[float, ...]) -> None:
+    def __init__(
+        self, id: Hashable, number: int, output: Any, u: Any, radii: tuple[float, ...], widths: tuple[float, ...]
+    ) -> None:
         """Keep what was predicted."""
+        self.id = id
         self.number = number
         self.output = output
         self.u = u
@@ -58,11 +61,16 @@ class Waiting:
 
     def add(self, id: Any, output: Any, u: float | None, radii: tuple[float, ...], widths: tuple[float, ...]) -> None:
         """Let a prediction wait for its label. If too many wait, the oldest expires."""
-        if len(self.pending) >= self.most:
-            self.expire(next(iter(self.pending)))
-        self.pending[id] = Made(self.made, output, u, radii, widths)
+        self.pending[id] = Made(id, self.made, output, u, radii, widths)
         self.made += 1
         self.reserve(id)
+        if len(self.pending) > self.most:
+            oldest, made = self.pending.popitem(last=False)
+            self._expired(oldest, made)
+
+    def add_prepared(self, prepared: tuple[Any, ...]) -> None:
+        """Do what ``add`` does with what an ``OnlineConformal`` has prepared: a prediction, and the arguments."""
+        self.add(prepared[1], prepared[2], prepared[3], prepared[4], prepared[5])
 
     def reserve(self, id: Any) -> None:
         """Raise ``next_id`` above an id that is in use. (1, 1.0 and True are the same key.)"""
@@ -78,6 +86,11 @@ class Waiting:
         if found is None:
             raise self.unknown(id)
         return found
+
+    def wait_again(self, made: Made) -> None:
+        """Let a prediction wait again, in the place that it had, because its label could not be learned."""
+        self.pending[made.id] = made
+        self.pending = OrderedDict(sorted(self.pending.items(), key=number_of))
 
     def label(self, id: Hashable, said: Any, covered: Any, before: Any, after: Any) -> None:
         """Record that the label of a prediction has been learned.
@@ -97,19 +110,46 @@ class Waiting:
 
     def expire(self, id: Hashable) -> None:
         """Give up waiting for the label of a prediction."""
-        made = self.pending.pop(id)
+        made = self.find(id)
+        del self.pending[made.id]
+        self._expired(made.id, made)
+
+    def _expired(self, id, made):
         self.expired += 1
         self.close(id, ("expired", made.radii))
 
     def close(self, id: Hashable, what: tuple[Any, ...]) -> None:
-        """Remember what became of a prediction, if a history is kept."""
-        if not self.history:
-            return
+        """Remember what became of a prediction, if a history is kept.
+
+        The hash of a key may be Python code, as that of a UUID is, in which a signal may be handled. What is remembered
+        is remembered all the same, and the exception comes afterwards. This is the last step of whoever calls it.
+        """
+        if self.history:
+            try:
+                self._close(id, what)
+            except BaseException:
+                self._close(id, what)
+                raise
+
+    def _close(self, id, what):
         if id in self.closed:
             del self.closed[id]  # so that it moves to the end
         elif len(self.closed) >= self.history:
             self.closed.popitem(last=False)
         self.closed[id] = what
+
+    def reopen(self, id: Hashable, before: Any, oldest: Any) -> None:
+        """Undo ``labelled``, whether or not it was completed.
+
+        ``before`` is the whole history if the id was in it, else None, and ``oldest`` is its first entry, if any.
+        """
+        if before is not None:
+            self.closed = before
+        else:
+            self.closed.pop(id, None)
+            if oldest is not None and oldest[0] not in self.closed:
+                self.closed[oldest[0]] = oldest[1]
+                self.closed.move_to_end(oldest[0], last=False)
 
     def unknown(self, id: Any) -> IdError:
         """Make the error about an id under which no prediction waits."""
@@ -129,15 +169,37 @@ class Waiting:
             cure="take it from predict(...).id, and check its type",
         )
 
+    def __copy__(self) -> Waiting:
+        """Return a copy that shares nothing that changes."""
+        made = Waiting(self.most, self.history)
+        made.made, made.expired, made.next_id = self.made, self.expired, self.next_id
+        made.pending, made.closed = self.pending.copy(), self.closed.copy()
+        return made
+
     def __reduce__(self) -> Any:
         """Let copies and pickles share nothing that changes."""
         pending = [(id, made.number, made.output, made.u, made.radii, made.widths) for id, made in self.pending.items()]
         return restored, (self.most, self.history, self.made, self.expired, self.next_id, pending, self.closed.copy())
 
 
+def add_all(parts: list[tuple[Waiting, tuple[Any, ...]]], fields: dict[str, Any], name: str, value: Any) -> None:
+    """Let several predictions wait, each where it belongs, and set a field of their owner.
+
+    Compiled, no signal is handled in between. A part is a ``Waiting`` and what ``OnlineConformal`` has prepared.
+    """
+    for waiting, prepared in parts:
+        waiting.add_prepared(prepared)
+    fields[name] = value
+
+
+def number_of(item: tuple[Hashable, Made]) -> int:
+    """Return the number of a prediction that waits, for sorting."""
+    return item[1].number
+
+
 def restored(most: int, history: int, made: int, expired: int, next_id: int, pending: Any, closed: Any) -> Waiting:
     """Put together what ``__reduce__`` took apart."""
     waiting = Waiting(most, history)
     waiting.made, waiting.expired, waiting.next_id, waiting.closed = made, expired, next_id, closed
-    waiting.pending = OrderedDict((id, Made(*parts)) for id, *parts in pending)
+    waiting.pending = OrderedDict((parts[0], Made(*parts)) for parts in pending)
     return waiting

@@ -21,7 +21,7 @@ from wane.conformal import rounds
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import add_in_order, play_streams
 from wane.errors import WaneError
-from wane.state import data as plain_data
+from wane.panel.undo import keep
 from wane.trackers.loss_tracker import guessed_epsilon
 
 if TYPE_CHECKING:
@@ -156,24 +156,6 @@ class Intervals:
 
 
 @contextmanager
-def restored_on_error(panel: Panel, places: np.ndarray) -> Iterator[None]:
-    """Put the streams at these places back as they were if the block raises an error."""
-    arrays = {name: getattr(panel, name)[places] for name in panel.ARRAYS}
-    trackers = [] if panel.flat else [t for p in places.tolist() for t in panel.objects[p].trackers]
-    memories = [plain_data.snapshot(t) for t in trackers]
-    tail = panel.tail  # replaced, never written to
-    try:
-        yield
-    except BaseException:
-        for name, values in arrays.items():
-            getattr(panel, name)[places] = values
-        for tracker, memory in zip(trackers, memories, strict=True):
-            plain_data.put_back(tracker, memory)
-        panel.tail = tail
-        raise
-
-
-@contextmanager
 def rows_counted_from(begin: int, order: np.ndarray | None = None) -> Iterator[None]:
     """Let errors name the user's row: those of the block count rows from ``begin`` on, in this order."""
     try:
@@ -185,7 +167,7 @@ def rows_counted_from(begin: int, order: np.ndarray | None = None) -> Iterator[N
 
 
 def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -> Played:
-    """Play all rows, and return their results in the same order. After an error the panel is as before.
+    """Play all rows, and return their results in the same order. The caller's ``Undo`` puts back what an error leaves.
 
     Args:
         panel: it has room for the streams, and the caller holds its lock.
@@ -209,11 +191,16 @@ def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -
             begin += n
         return tail
 
-    with restored_on_error(panel, rows.places):
-        tails = over_threads(panel, work, list(rows.pieces()), count)
-        panel.settings.refuse_unbounded(played.radii, order)
+    keep(panel, rows.places)
+    tails = over_threads(panel, work, list(rows.pieces()), count)
+    panel.settings.refuse_unbounded(played.radii, order)
     panel.tail = Tail.joined([panel.tail.take(np.flatnonzero(~mine)), *tails])
     return played
+
+
+def threads_for(panel: Panel, rows: int) -> int:
+    """Return how many threads may play so many rows."""
+    return panel.threads or os.cpu_count() or 1 if COMPILED and rows > PIECE else 1
 
 
 def over_threads(panel: Panel, work: Callable[[Any, Levels], Any], pieces: list[Any], rows: int) -> list[Any]:
@@ -221,7 +208,7 @@ def over_threads(panel: Panel, work: Callable[[Any, Levels], Any], pieces: list[
 
     Each call gets trackers that no other call uses at the same time; states are read into them.
     """
-    threads = min(panel.threads or os.cpu_count() or 1, len(pieces)) if COMPILED and rows > PIECE else 1
+    threads = min(threads_for(panel, rows), len(pieces))
     levels = panel.settings.levels
     if threads <= 1:
         return [work(piece, levels) for piece in pieces]
@@ -381,12 +368,22 @@ def judge(
     cuts, judging = starts[:-1][some], places[some]
     panel.labels[judging] += np.add.reduceat(judged, cuts, dtype=np.int64)
     for i in range(len(settings.alphas)):
-        into.lower[:, i], into.upper[:, i], wide = settings.intervals(outputs, radii, i)
-        covered = settings.covered(below, above, radii.T, i)
+        lower, upper, covered, finite, wide = judgement(settings, outputs, below, above, radii, judged, i)
+        into.lower[:, i], into.upper[:, i] = lower, upper
         into.covered[:, i] = np.where(judged, covered, -1)
         panel.misses[judging, i] += np.add.reduceat(judged & ~covered, cuts, dtype=np.int64)
-        finite = np.isfinite(wide)
         if not finite.all():
             panel.unbounded[judging, i] += np.add.reduceat(judged & ~finite, cuts, dtype=np.int64)
-        wide = np.where(judged & finite, wide, 0.0)
         add_in_order(panel.widths.data, i, places.data, starts.data, wide.data)
+
+
+def judgement(
+    settings: Any, outputs: Any, below: Any, above: Any, radii: Any, judged: np.ndarray, i: int
+) -> tuple[np.ndarray, ...]:
+    """Return the ends of the intervals of the i-th level, where they cover, where they are bounded, and the widths.
+
+    A width counts where it is finite and the row is ``judged``; elsewhere it is 0.
+    """
+    lower, upper, wide = settings.intervals(outputs, radii, i)
+    finite = np.isfinite(wide)
+    return lower, upper, settings.covered(below, above, radii.T, i), finite, np.where(judged & finite, wide, 0.0)

@@ -17,6 +17,7 @@ from wane.panel.index import as_list
 from wane.panel.panel import Panel
 from wane.panel.settings import default_method
 from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
+from wane.panel.undo import Undo
 from wane.state.encoding import checked_key
 
 ROW = "wane: row"  # a column of our own while rows are sorted
@@ -140,13 +141,13 @@ def run(
 
     # Play the rows; the results come back in the order of the frame.
     if isinstance(panel, Panel):
-        with panel._lock, panel._index_restored_on_error():
+        with panel._lock, Undo(panel):
             places = panel.index.places(ids, add=True)
             played = panel._run_sorted(places, starts, model, labels, delay, order, times)
     else:
         order = np.arange(len(labels)) if order is None else order
         groups = list(map(checked_key, table.values(by)))
-        with panel._lock, panel._restored_on_error():
+        with panel._lock, Undo(panel.parent, panel.children):
             places = panel.parent.index.places(ids, add=True)
             played = panel._replay(places, starts, as_list(ids), model, labels, groups, delay, order, times)
 

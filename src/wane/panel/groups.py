@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,11 @@ from wane.panel import batch, ticks
 from wane.panel.batch import Intervals, Played, Rows, stretches
 from wane.panel.index import as_list, no_stream
 from wane.panel.panel import Panel
+from wane.panel.undo import Undo, keep
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_key, encode_key
 from wane.state.files import known
+from wane.state.forks import CONTAINER, lock_of
 
 
 @known
@@ -45,7 +45,7 @@ class Groups:
         self.children = Panel(method, alpha, score, **settings)
         self.parent = Panel(method, alpha, score, **{**settings, "on_unbounded": "allow"})  # nobody sees its intervals
         self._last: dict[Any, Any] = {}  # the group of the last prediction of each stream
-        self._lock = threading.RLock()
+        self._lock = lock_of(self, CONTAINER)
 
     def __len__(self) -> int:
         """Return the number of groups in all streams."""
@@ -61,16 +61,20 @@ class Groups:
                 made = children.predict(keys, outputs)
                 self._last.update(keys)
                 return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
-            with parent._index_restored_on_error(), children._index_restored_on_error():
+            with Undo(parent, children) as undo:
+                undo.steps.append(partial(setattr, self, "_last", dict(self._last)))
                 places = parent.index.places(ids, add=True)
                 parent._refuse_repeated(places)
                 parent._make_room()
                 for key, place in zip(keys, places.tolist(), strict=True):
                     self._adopt(key, place)
-                made = children.predict(keys, outputs)  # the last step that can fail
-            parent.predict(ids, outputs)
-            children.seen[children.index.places(keys)] = parent.seen[places]
-            self._last.update(keys)
+                at = children.index.places(keys)
+                keep(parent, places)
+                keep(children, at)
+                made = children.predict(keys, outputs)
+                parent.predict(ids, outputs)
+                children.seen[at] = parent.seen[places]
+                self._last.update(keys)
             return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
 
     def update(self, ids: Any, y: Any) -> None:
@@ -81,9 +85,7 @@ class Groups:
                 return
             parents = ticks.checked(self.parent, ids, y)
             groups = ticks.checked(self.children, [(id, self._last[id]) for id, _ in pairs(ids, ids)], y)
-            with ticks.undone_on_error(self.parent, parents), ticks.undone_on_error(self.children, groups):
-                ticks.learn(self.parent, parents)
-                ticks.learn(self.children, groups)
+            ticks.learn(parents, groups)
 
     def _group_of(self, id: Any) -> Any:
         """Return the group of the last prediction of a stream."""
@@ -93,7 +95,7 @@ class Groups:
 
     def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0, *, times: Any = None) -> Intervals:
         """Play whole histories, as ``Panel.run`` does; ``groups`` has the group of each row."""
-        with self._lock, self._restored_on_error():
+        with self._lock, Undo(self.parent, self.children):
             keys = pairs(ids, groups)
             places = self.parent.index.places(ids, add=True)
             order = np.argsort(places, kind="stable")
@@ -102,16 +104,6 @@ class Groups:
             of_rows = [group for _, group in keys]
             played = self._replay(streams, starts, names, outputs, y, of_rows, delay, order, times)
             return self.children._intervals(ids, played.radii, played.lower, played.upper)
-
-    @contextmanager
-    def _restored_on_error(self) -> Iterator[None]:
-        """Put both panels back as they were if the block raises an error."""
-        before = copy.copy(self.parent), copy.copy(self.children)
-        try:
-            yield
-        except BaseException:
-            self.parent, self.children = before
-            raise
 
     def _replay(
         self,
@@ -242,7 +234,7 @@ class Groups:
         if lost:
             problem = f"the last prediction of the series {lost[0]!r} has no group that is known"
             raise InputError(problem, argument="state", cure="restore it from a copy")
-        made._lock = threading.RLock()
+        made._lock = lock_of(made, CONTAINER)
         return made
 
     def __copy__(self) -> Groups:
@@ -250,7 +242,7 @@ class Groups:
         with self._lock:
             made = type(self).__new__(type(self))
             made.parent, made.children = copy.copy(self.parent), copy.copy(self.children)
-            made._last, made._lock = dict(self._last), threading.RLock()
+            made._last, made._lock = dict(self._last), lock_of(made, CONTAINER)
             return made
 
     def __deepcopy__(self, memo: Any) -> Groups:

@@ -32,6 +32,12 @@ class Index:
         self.order: np.ndarray = np.zeros(0, dtype=np.intp)
         self.others: dict[Any, int] = {}
 
+    def __copy__(self) -> Index:
+        """Return a copy that shares nothing that changes: arrays are replaced, never written to."""
+        made = Index()
+        vars(made).update(vars(self), others=dict(self.others))
+        return made
+
     def __len__(self) -> int:
         """Return the number of streams."""
         return self.count

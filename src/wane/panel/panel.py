@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ from wane.panel.rows import from_rows, panel_like, rows, shared, use_shared
 from wane.panel.settings import PanelSettings
 from wane.panel.sorting import order_of
 from wane.panel.state import rebuild, state_dict
+from wane.panel.undo import Undo, in_one_step
 from wane.state.files import known
+from wane.state.forks import SINGLE, lock_of
 
 
 @known
@@ -87,11 +89,12 @@ class Panel:
             self.ARRAYS = (*type(self).ARRAYS, "notes")
         else:
             levels = self.settings.levels
-            self.fragile, self.flat = not all(tracker.atomic for tracker in levels.trackers), levels.flat()
+            self.fragile, self.flat = levels.fragile, levels.flat()
             self.fresh = np.zeros((1, self.flat))
             if self.flat:
                 levels.write(self.fresh, 0)
-        self._lock = threading.RLock()
+        self.kept: list[Callable[[], Any]] = []  # what undoes the call that is going on
+        self._lock = lock_of(self, SINGLE)
         self._allot(0)
 
     def _allot(self, room: int) -> None:
@@ -116,20 +119,30 @@ class Panel:
         "states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded",
     )  # fmt: skip
 
-    def _make_room(self) -> None:
-        """Let the arrays grow until there is a row for every stream of the index."""
-        need, room = len(self.index), len(self.seen)
+    def _make_room(self, index: Index | None = None) -> None:
+        """Let the arrays grow until there is a row for each stream of the index, or of the one to come."""
+        need, room = len(self.index if index is None else index), len(self.seen)
         if need > room:
             # Double small arrays, because streams may come one by one. Large ones would waste too much memory.
             more = need - room if need > 2 * room or room > 1_000_000 else room
-            old = {name: getattr(self, name) for name in self.ARRAYS}
-            objects, tail = self.objects, self.tail
-            self._allot(room + more)
-            for name, values in old.items():
-                getattr(self, name)[:room] = values
-            self.objects, self.tail = objects, tail
+            larger = type(self).__new__(type(self))
+            vars(larger).update(vars(self))
+            larger._allot(room + more)
+            for name in self.ARRAYS:
+                getattr(larger, name)[:room] = getattr(self, name)
+            vars(self).update({name: getattr(larger, name) for name in self.ARRAYS})  # all of them in one step
         if not self.flat:
             self.objects += [copy.copy(self.settings.levels) for _ in range(need - len(self.objects))]
+
+    def _clear(self, count: int) -> None:
+        """Make the rows from this one on those of new streams again."""
+        if len(self.seen) > count:
+            fresh = type(self).__new__(type(self))
+            vars(fresh).update(vars(self))
+            fresh._allot(1)
+            for name in self.ARRAYS:
+                getattr(self, name)[count:] = getattr(fresh, name)
+        del self.objects[count:]
 
     def __len__(self) -> int:
         """Return the number of streams."""
@@ -149,26 +162,36 @@ class Panel:
         """
         settings = self.settings
         columns = settings.columns_of(outputs)
-        with self._lock, self._index_restored_on_error():
-            places = self.index.places(ids, add=True)
+        with self._lock:
+            # Prepare everything beside what there is. New streams are in a copy of the index.
+            index = copy.copy(self.index)
+            places = index.places(ids, add=True)
             if len(places) != len(columns):
                 raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
-            self._refuse_repeated(places)
-            self._make_room()
+            self._refuse_repeated(places, index)
+            self._make_room(index)
             radii = np.empty((len(places), settings.width))
             ends = np.empty((2, len(places), len(settings.alphas)))
+            notes = np.empty((len(places), self.notes.shape[1]))
             if self.pools:
                 pooled.begin_moment(self)
             over_threads(
                 self,
-                lambda p, levels: ticks.play(self, levels, places[p], columns[p], radii[p], ends[:, p]),
+                lambda p, levels: ticks.play(self, levels, places[p], columns[p], radii[p], ends[:, p], notes[p]),
                 ticks.slices(len(places)),
                 len(places),
             )
             settings.refuse_unbounded(radii)
-            self.outputs[places], self.radii[places], self.waiting[places] = columns, radii, True
-            self.seen[places] += 1
-            return self._intervals(ids, radii, *ends)
+            made = self._intervals(ids, radii, *ends)
+            in_one_step(  # taken over as a whole
+                partial(setitem, self.outputs, places, columns),
+                partial(setitem, self.radii, places, radii),
+                *([partial(setitem, self.notes, places, notes)] if self.pools else []),
+                partial(setitem, self.waiting, places, True),
+                partial(setitem, self.seen, places, self.seen[places] + 1),
+                partial(setitem, vars(self), "index", index),
+            )
+            return made
 
     def _intervals(self, ids: Any, radii: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Intervals:
         """Arrange results by level, in the order of alpha; without an axis for levels if there is one level."""
@@ -190,9 +213,7 @@ class Panel:
             y: one label for each; NaN or None means that it has not come yet.
         """
         with self._lock:
-            labels = ticks.checked(self, ids, y)
-            with ticks.undone_on_error(self, labels):
-                ticks.learn(self, labels)
+            ticks.learn(ticks.checked(self, ids, y))
 
     def run(self, ids: Any, outputs: Any, y: Any, delay: int = 0, *, times: Any = None) -> Intervals:
         """Play whole histories at native speed, with the results of ``predict`` and ``update`` row by row.
@@ -205,7 +226,7 @@ class Panel:
             times: of the rows, for the method "pool", which learns from all streams in order of time. Without them, the
                 k-th rows of all streams are taken as one moment, after those of earlier calls.
         """
-        with self._lock, self._index_restored_on_error():
+        with self._lock, Undo(self):
             played = self._run_at(self.index.places(ids, add=True), outputs, y, delay, times)
             return self._intervals(ids, played.radii, played.lower, played.upper)
 
@@ -254,28 +275,17 @@ class Panel:
             played = batch.run(self, rows, delay, order)
         return played if order is None else played.unsorted(order)
 
-    def _refuse_repeated(self, places: np.ndarray) -> None:
+    def _refuse_repeated(self, places: np.ndarray, index: Index | None = None) -> None:
         """Raise an error if a stream comes twice in a batch."""
         if len(places) > 1 and not (np.diff(places) > 0).all():
             unique, counts = np.unique(places, return_counts=True)
             if len(unique) < len(places):
-                id = self.ids()[unique[np.argmax(counts > 1)]]
+                id = (self.index if index is None else index).ids()[unique[np.argmax(counts > 1)]]
                 raise InputError(
                     f"stream {id!r} comes more than once in this batch",
                     argument="ids",
                     cure="give it one row, or use run",
                 )
-
-    @contextmanager
-    def _index_restored_on_error(self) -> Iterator[None]:
-        """Remove the streams that the block has added if it raises an error."""
-        before = copy.copy(self.index)  # its arrays are replaced, never written to
-        before.others = dict(self.index.others)
-        try:
-            yield
-        except BaseException:
-            self.index = before
-            raise
 
     def summary(self) -> dict[str, Any]:
         """Return columns with a row for each stream, in the order of ``ids()``.
@@ -369,7 +379,7 @@ class Panel:
             made.settings.levels = copy.copy(self.settings.levels)  # states are read into it
             made.pools = [pool.copy() for pool in self.pools]
             made.objects = [copy.copy(levels) for levels in self.objects]
-            made._lock = threading.RLock()
+            made._lock = lock_of(made, SINGLE)
             return made
 
     def __deepcopy__(self, memo: Any) -> Panel:

@@ -138,8 +138,8 @@ class Pool:
                 exponents = np.frexp(positive)[1].astype(np.int64)
                 unit, usual = float(np.ldexp(1.0, int(exponents.sum() // len(positive)))), typical
                 break
-        self.scalars[STARTED], self.scalars[UNIT] = 1.0, unit
         self.scalars[USUAL], self.scalars[MEAN_LOG] = usual, math.log(usual)
+        self.scalars[UNIT], self.scalars[STARTED] = unit, 1.0
 
     def sound(self):
         """Whether labels can have left this memory; the loops rely on it."""

@@ -7,30 +7,20 @@ has had ``delay`` further rows.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from operator import setitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.panel.batch import (
-    COMPILED,
-    PIECE,
-    Played,
-    Rows,
-    Tail,
-    judge,
-    over_threads,
-    restored_on_error,
-    rows_counted_from,
-)
+from wane.panel.batch import PIECE, Played, Rows, Tail, judge, over_threads, rows_counted_from, threads_for
 from wane.panel.clock import clock_of, labels_known, moments_of, older_labels_known
 from wane.panel.moments import learn_rows, play_moments, predict_rows
 from wane.panel.pool import Pool
 from wane.panel.sorting import order_of
+from wane.panel.undo import in_one_step, keep
 from wane.scores import CQR, Normalised, Score
 
 if TYPE_CHECKING:
@@ -58,20 +48,6 @@ def shifts_and_sizes(score: Score, outputs: Any) -> tuple[Any, np.ndarray]:
     return 0.0, np.abs(np.asarray(outputs, dtype=float))
 
 
-@contextmanager
-def pools_restored_on_error(panel: Panel, places: np.ndarray) -> Iterator[None]:
-    """Put the series at these places, the shared part and the clock back as they were if the block raises an error."""
-    before, clock, lag = [pool.memory.copy() for pool in panel.pools], panel.clock, panel.lag
-    try:
-        with restored_on_error(panel, places):
-            yield
-    except BaseException:
-        for pool, memory in zip(panel.pools, before, strict=True):
-            pool.memory[:] = memory
-        panel.clock, panel.lag = clock, lag
-        raise
-
-
 @dataclass(frozen=True)
 class Moments:
     """Rows sorted by moment, for all sides. Older rows, which only wait for their labels, come before the first moment.
@@ -95,7 +71,7 @@ class Moments:
 def run(
     panel: Panel, rows: Rows, delay: int, times: Any = None, made: Any = None, order: Any = None, more: bool = False
 ) -> Played:
-    """Play all rows, and return their results in the same order. After an error the panel is as before.
+    """Play all rows, and return their results in the same order. The caller's ``Undo`` puts back what an error leaves.
 
     Args:
         panel: it has room for the series, and the caller holds its lock.
@@ -131,27 +107,27 @@ def run(
     ]
     learned = last - 1 if more else last  # labels that are known by this moment
 
-    with pools_restored_on_error(panel, places):
-        notes, slots = None, np.zeros(0, dtype=np.intp)
-        for side, pool in enumerate(panel.pools):
-            notes, slots = play_side(panel, pool, played, scores[side], learned, notes)
-        panel.seen[places] = rows.ends
-        panel.clock, panel.lag = clock_of(times if made is None else made, panel.clock), delay + 1
+    keep(panel, np.union1d(places, older.place))
+    notes, slots = None, np.zeros(0, dtype=np.intp)
+    for side, pool in enumerate(panel.pools):
+        notes, slots = play_side(panel, pool, played, scores[side], learned, notes)
+    panel.seen[places] = rows.ends
+    panel.clock, panel.lag = clock_of(times if made is None else made, panel.clock), delay + 1
 
-        # Results are about the new rows, in the order in which they came. Radii lose what was added to the scores.
-        back = np.empty(count, dtype=np.intp)
-        back[by_moment] = np.arange(first, first + count)
-        into = Played.empty(count, panel)
-        into.radii[:] = played.radii[back] - (shift[:, None] if isinstance(shift, np.ndarray) else shift)
-        judge(panel, places, starts, rows.outputs, below, above, into)
-        settings.refuse_unbounded(into.radii, order)
+    # Results are about the new rows, in the order in which they came. Radii lose what was added to the scores.
+    back = np.empty(count, dtype=np.intp)
+    back[by_moment] = np.arange(first, first + count)
+    into = Played.empty(count, panel)
+    into.radii[:] = played.radii[back] - (shift[:, None] if isinstance(shift, np.ndarray) else shift)
+    judge(panel, places, starts, rows.outputs, below, above, into)
+    settings.refuse_unbounded(into.radii, order)
 
-        # What is left waits for the next call.
-        left = np.flatnonzero(~np.isnan(scores[0]) & (played.known > learned))
-        pos = np.arange(count) + np.repeat(rows.ends - starts[1:], lengths)
-        pos = np.concatenate([older.pos, pos[by_moment]])
-        waiting = (scores[0][left], scores[-1][left], played.radii[left], np.asarray(notes)[slots[left]])
-        panel.tail = Tail(played.places[left], pos[left], *waiting)
+    # What is left waits for the next call.
+    left = np.flatnonzero(~np.isnan(scores[0]) & (played.known > learned))
+    pos = np.arange(count) + np.repeat(rows.ends - starts[1:], lengths)
+    pos = np.concatenate([older.pos, pos[by_moment]])
+    waiting = (scores[0][left], scores[-1][left], played.radii[left], np.asarray(notes)[slots[left]])
+    panel.tail = Tail(played.places[left], pos[left], *waiting)
     return into
 
 
@@ -178,7 +154,7 @@ def play_side(
 
     # Notes are kept for the rows that wait. ``free`` is a stack of unused ones; one more serves rows without a label.
     labelled = np.concatenate([[0], np.cumsum(~np.isnan(scores[first:]))])[rows.starts - first]
-    many = np.diff(rows.starts).max(initial=0) > PIECE and COMPILED and panel.threads != 1
+    many = threads_for(panel, int(np.diff(rows.starts).max(initial=0))) > 1
     room = first + 1 + int(np.max(labelled[1:] - due[1:-1], initial=0))
     room += int(np.diff(rows.starts).max()) if many else 0  # threads do not share a note
     if notes is None:
@@ -261,11 +237,11 @@ def learn(
         learn_rows(part, *data, pool.column, notes.data, slots.data, mine.data, 0, len(mine))
         return part
 
-    if len(rows) <= PIECE or not COMPILED or panel.threads == 1:
+    threads = threads_for(panel, len(rows))
+    if threads == 1:
         work(pool, rows)
         return
     # Each thread has its own series, because the labels of one series are learned in order, and sums of its own.
-    threads = panel.threads or os.cpu_count() or 1
     shares = [rows[places[rows] % threads == k] for k in range(threads)]
     with ThreadPoolExecutor(threads) as executor:
         for part in executor.map(work, [pool.fork() for _ in shares], shares):
@@ -279,16 +255,13 @@ def begin_moment(panel: Panel) -> None:
         pool.solve()
 
 
-def predict(panel: Panel, places: np.ndarray, columns: np.ndarray, radii: np.ndarray) -> None:
+def predict(panel: Panel, places: np.ndarray, outputs: Any, radii: np.ndarray, notes: np.ndarray) -> None:
     """Predict for the series at each place: fill in the radii, and the notes that wait with them."""
-    settings = panel.settings
-    shift, sizes = shifts_and_sizes(settings.score, settings.outputs_of(columns))
-    notes = np.zeros((len(places), panel.notes.shape[1]))
+    shift, sizes = shifts_and_sizes(panel.settings.score, outputs)
     slots = np.arange(len(places))
     for pool in panel.pools:
         where = (radii.data, pool.column, notes.data, slots.data)
         predict_rows(pool, panel.states.data, places.data, sizes.data, 0, len(places), *where)
-    panel.notes[places] = notes
     radii -= shift[:, None] if isinstance(shift, np.ndarray) else shift
 
 
@@ -298,23 +271,31 @@ def settle(panel: Panel) -> None:
     due = tail.pos + panel.lag <= panel.seen[tail.place]
     if due.any():
         rows = tail.take(np.flatnonzero(due))
-        learn_sides(panel, rows.place, (rows.below, rows.above), rows.radii, rows.notes)
-        panel.tail = tail.take(np.flatnonzero(~due))
+        steps = learn_sides(panel, rows.place, (rows.below, rows.above), rows.radii, rows.notes)
+        rest = tail.take(np.flatnonzero(~due))
+        in_one_step(*steps, partial(setitem, vars(panel), "tail", rest))
 
 
-def update(panel: Panel, places: np.ndarray, below: np.ndarray, above: np.ndarray) -> None:
-    """Learn labels of the last predictions of the series at these places, as scores of both sides; NaN is none."""
+def learning(panel: Panel, places: np.ndarray, below: np.ndarray, above: np.ndarray) -> list[partial[Any]]:
+    """Return what learns the labels of the last predictions of these series, given as scores; NaN means none."""
     settings = panel.settings
     shift, _ = shifts_and_sizes(settings.score, settings.outputs_of(panel.outputs[places]))
     scores = tuple(np.maximum(side + shift, 0.0) for side in (below, above))
     radii = panel.radii[places] + (shift[:, None] if isinstance(shift, np.ndarray) else shift)
-    learn_sides(panel, places, scores, radii, panel.notes[places])
+    return learn_sides(panel, places, scores, radii, panel.notes[places])
 
 
-def learn_sides(panel: Panel, places: np.ndarray, scores: Any, radii: np.ndarray, notes: np.ndarray) -> None:
-    """Learn one label for each place, with the radii and notes of its prediction, on all sides."""
+def learn_sides(panel: Panel, places: np.ndarray, scores: Any, radii: np.ndarray, notes: np.ndarray) -> list[Any]:
+    """Return what learns one label for each place, with the radii and notes of its prediction, on all sides."""
     slots, rows = np.arange(len(places)), np.flatnonzero(~np.isnan(scores[0]))
+    steps: list[Any] = []
     for pool, side in zip(panel.pools, scores, strict=False):
         if not pool.started and len(rows):
             pool.begin(side[rows], notes[rows, pool.size_at])
-        learn(panel, pool, places, side, radii, notes, slots, rows)
+        if threads_for(panel, len(rows)) > 1:
+            steps.append(partial(learn, panel, pool, places, side, radii, notes, slots, rows))
+        else:
+            arrays = [a.data for a in (panel.states, places, side, radii)]
+            more = (pool.column, notes.data, slots.data, rows.data, 0, len(rows))
+            steps.append(partial(learn_rows, pool, *arrays, *more))  # type: ignore[call-arg]
+    return steps

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from operator import setitem
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +17,16 @@ from wane.panel import pooled
 from wane.panel.batch import (
     NEVER,
     PIECE,
-    Played,
     Tail,
     choose_epsilons,
-    judge,
+    judgement,
     over_threads,
     play_warm,
-    restored_on_error,
     rows_counted_from,
     stretches,
+    threads_for,
 )
+from wane.panel.undo import Undo, in_one_step, keep
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -35,21 +36,29 @@ if TYPE_CHECKING:
 class Batch:
     """The labels of several streams, checked and scored, ready to be learned."""
 
+    panel: Panel
     places: np.ndarray
     known: np.ndarray  # where a label has come
     cold: np.ndarray  # where it has come to a stream that still warms up
-    pieces: list[tuple[slice, np.ndarray, np.ndarray]]  # scores of the two sides, NaN where there is no label
+    below: np.ndarray  # scores of the two sides, NaN where there is no label
+    above: np.ndarray
 
 
 def play(
-    panel: Panel, levels: Levels, places: np.ndarray, columns: np.ndarray, radii: np.ndarray, ends: np.ndarray
+    panel: Panel,
+    levels: Levels,
+    places: np.ndarray,
+    columns: np.ndarray,
+    radii: np.ndarray,
+    ends: np.ndarray,
+    notes: np.ndarray,
 ) -> None:
-    """Predict for the stream at each place, and fill in the radii and the ends of the intervals."""
+    """Predict for the stream at each place, and fill in the radii, the ends of the intervals, and notes if any."""
     settings = panel.settings
     outputs = settings.outputs_of(columns)
     floors = settings.floors(outputs)
     if panel.pools:
-        pooled.predict(panel, places, columns, radii)
+        pooled.predict(panel, places, outputs, radii, notes)
     elif panel.flat:
         own = np.empty((1, radii.shape[1]))
         predict_streams(levels, panel.states.data, places.data, floors.data, radii.data, own.data)
@@ -75,45 +84,107 @@ def checked(panel: Panel, ids: Any, y: Any) -> Batch:
             f"stream {id!r} has no prediction that waits for a label", argument="ids", cure="call predict first"
         )
     labels, known = settings.labels(y, len(places))
-    # Score the labels piece by piece, as they will be learned.
-    scored = []
-    for p in slices(len(places)):
+    # Score the labels piece by piece. A tracker may refuse a score: ask all of them before the first one learns.
+    below, above, cold = np.empty(len(places)), np.empty(len(places)), known & ~panel.warm[places]
+
+    def score(p: slice, levels: Levels) -> None:
         with rows_counted_from(p.start):
             outputs = settings.outputs_of(panel.outputs[places[p]])
-            scored.append((p, *settings.scores(outputs, labels[p], known[p])))
-    batch = Batch(places, known, known & ~panel.warm[places], scored)
-    # A tracker may refuse a score. Ask all of them before the first one learns.
-    if panel.flat and not panel.pools:
-        over_threads(
-            panel, lambda piece, levels: through(panel, ready_streams, levels, batch, *piece), scored, len(places)
-        )
-    return batch
+            below[p], above[p] = settings.scores(outputs, labels[p], known[p])
+        if panel.flat and not panel.pools:
+            lower = np.where(cold[p], math.nan, below[p])
+            ready_streams(levels, *[array.data for array in (panel.states, places[p], lower, above[p])])
+
+    over_threads(panel, score, slices(len(places)), len(places))
+    return Batch(panel, places, known, cold, below, above)
 
 
-def undone_on_error(panel: Panel, batch: Batch) -> AbstractContextManager[None]:
-    """Restore the streams of a batch after an error, if learning it can still fail."""
-    return restored_on_error(panel, batch.places) if panel.fragile or batch.cold.any() else nullcontext()
+def learn(*batches: Batch) -> None:
+    """Learn the labels of batches, each of a panel of its own: all of them or, after an exception, none.
+
+    Labels of streams that still warm up are kept until there are enough of them.
+    """
+    counts = [step for batch in batches for step in counting(batch)]
+    # Compiled trackers that cannot fail learn in one step with the counts, which no signal can interrupt.
+    if not any(needs_undo(batch) for batch in batches):
+        in_one_step(*[step for batch in batches for step in learning(batch)], *counts)
+        return
+    with Undo(*[batch.panel for batch in batches]):
+        for batch in batches:
+            panel, places, cold = batch.panel, batch.places, batch.cold
+            keep(panel, places)
+            if panel.pools:
+                for step in learning(batch):
+                    step()
+            elif threaded(batch):
+                over_threads(panel, partial(learn_piece, batch), slices(len(places)), len(places))
+            else:
+                in_one_step(*learning(batch))
+            if cold.any():
+                waiting = (
+                    batch.below[cold],
+                    batch.above[cold],
+                    panel.radii[places[cold]],
+                    np.zeros((int(cold.sum()), 0)),
+                )
+                new = Tail(places[cold], panel.seen[places[cold]] - 1, *waiting)
+                panel.tail = Tail.joined([panel.tail, new])
+                warm_streams(panel, places[cold])
+        in_one_step(*counts)
 
 
-def learn(panel: Panel, batch: Batch) -> None:
-    """Learn the labels of a batch. Those of streams that still warm up are kept until there are enough of them."""
-    places, cold = batch.places, batch.cold
+def needs_undo(batch: Batch) -> bool:
+    """Say whether learning a batch can fail, or be interrupted."""
+    return batch.panel.fragile or bool(batch.cold.any()) or threaded(batch)
+
+
+def threaded(batch: Batch) -> bool:
+    """Say whether several threads learn a batch; trackers whose state is no row of numbers learn on one."""
+    return bool(batch.panel.flat) and threads_for(batch.panel, len(batch.places)) > 1
+
+
+def learning(batch: Batch) -> list[partial[Any]]:
+    """Return what lets the trackers learn a batch, except the labels of streams that still warm up."""
+    panel, places = batch.panel, batch.places
+    radii = panel.radii[places]
     if panel.pools:
-        pooled.update(panel, places, *(np.concatenate([piece[side] for piece in batch.pieces]) for side in (1, 2)))
-    over_threads(panel, lambda piece, levels: learn_piece(panel, levels, batch, *piece), batch.pieces, len(places))
-    panel.waiting[places[batch.known]] = False
-    if cold.any():
-        below, above = (np.concatenate([piece[side] for piece in batch.pieces])[cold] for side in (1, 2))
-        new = Tail(
-            places[cold],
-            panel.seen[places[cold]] - 1,
-            below,
-            above,
-            panel.radii[places[cold]],
-            np.zeros((int(cold.sum()), 0)),
-        )
-        panel.tail = Tail.joined([panel.tail, new])
-        warm_streams(panel, places[cold])
+        return pooled.learning(panel, places, batch.below, batch.above)
+    if panel.flat:
+        lower = np.where(batch.cold, math.nan, batch.below)
+        arrays = (panel.states, places, lower, batch.above, radii)
+        return [partial(update_streams, panel.settings.levels, *[array.data for array in arrays])]
+    rows = np.flatnonzero(batch.known & ~batch.cold).tolist()
+    below, above, played = batch.below.tolist(), batch.above.tolist(), radii.tolist()
+    return [partial(panel.objects[places[j]].update, below[j], above[j], tuple(played[j]), math.nan) for j in rows]
+
+
+def learn_piece(batch: Batch, p: slice, levels: Levels) -> None:
+    """Let the trackers of a part of the streams learn, on a thread of its own."""
+    panel, places = batch.panel, batch.places[p]
+    lower = np.where(batch.cold[p], math.nan, batch.below[p])
+    arrays = (panel.states, places, lower, batch.above[p], panel.radii[places])
+    update_streams(levels, *[array.data for array in arrays])
+
+
+def counting(batch: Batch) -> list[partial[Any]]:
+    """Return what adds a batch to the counts of ``Panel.summary``, and lets its predictions wait no more."""
+    panel, places, below = batch.panel, batch.places, batch.below
+    settings = panel.settings
+    radii, outputs = panel.radii[places], settings.outputs_of(panel.outputs[places])
+    judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])  # streams with a label and an interval
+    misses, widths, unbounded = panel.misses[places], panel.widths[places], panel.unbounded[places]
+    for i in range(len(settings.alphas)):
+        _, _, covered, finite, wide = judgement(settings, outputs, below, batch.above, radii, judged, i)
+        misses[:, i] += judged & ~covered
+        unbounded[:, i] += judged & ~finite
+        widths[:, i] += wide
+    return [
+        partial(setitem, panel.labels, places, panel.labels[places] + judged),
+        partial(setitem, panel.misses, places, misses),
+        partial(setitem, panel.widths, places, widths),
+        partial(setitem, panel.unbounded, places, unbounded),
+        partial(setitem, panel.waiting, places[batch.known], False),
+    ]
 
 
 def warm_streams(panel: Panel, places: np.ndarray) -> None:
@@ -137,30 +208,6 @@ def warm_streams(panel: Panel, places: np.ndarray) -> None:
     play_warm(panel, levels, warm, 1, *arrays)
     panel.warm[ready] = True
     panel.tail = tail.take(np.flatnonzero(~mine))
-
-
-def through(
-    panel: Panel, loop: Any, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray, *more: Any
-) -> None:
-    """Call a loop over streams with the scores of one piece, leaving out the streams that still warm up."""
-    lower = np.where(batch.cold[p], math.nan, below)
-    loop(levels, panel.states.data, batch.places[p].data, lower.data, above.data, *more)
-
-
-def learn_piece(panel: Panel, levels: Levels, batch: Batch, p: slice, below: np.ndarray, above: np.ndarray) -> None:
-    """Learn the labels of one piece, except those of the warm-up, and add them to the counts of ``Panel.summary``."""
-    settings, places = panel.settings, batch.places[p]
-    radii = panel.radii[places]
-    if panel.flat and not panel.pools:
-        through(panel, update_streams, levels, batch, p, below, above, radii.data)
-    elif not panel.flat:
-        for j in np.flatnonzero((batch.known & ~batch.cold)[p]).tolist():
-            panel.objects[places[j]].update(below[j], above[j], tuple(radii[j].tolist()), math.nan)
-    alone = np.arange(len(places) + 1, dtype=np.intp)  # each stream has one row
-    outputs = settings.outputs_of(panel.outputs[places])
-    played = Played.empty(len(places), panel)
-    played.radii[:] = radii
-    judge(panel, places, alone, outputs, below, above, played)
 
 
 def slices(rows: int) -> list[slice]:

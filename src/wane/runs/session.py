@@ -15,6 +15,7 @@ from wane.covered import contains
 from wane.errors import FileError, InputError, SavedFileError, Setting, located
 from wane.panel import Panel
 from wane.panel.state import packed, unpacked
+from wane.panel.undo import Undo
 from wane.state import data as plain_data
 from wane.state.files import known, load, written
 from wane.tables.chunks import MOMENT, Rows
@@ -59,7 +60,7 @@ class Session:
             return rows.where(0) + (f" and the {more:,} rows after it" if more else "")
 
         before = self.last
-        with located(where), self.panel._lock, self.panel._index_restored_on_error():
+        with located(where), self.panel._lock, Undo(self.panel):
             try:
                 places = self.panel.index.places(rows.ids, add=True)
                 if rows.times is not None and len(places):

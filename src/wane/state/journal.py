@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import threading
 import warnings
 import zlib
 from collections.abc import Callable, Mapping
@@ -32,6 +31,7 @@ from wane.errors import (
 from wane.state.data import sentence
 from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
 from wane.state.files import Path, known, leftovers, load, rebuilt, refused, replace_file, save
+from wane.state.forks import OUTERMOST, lock_of
 
 if sys.platform == "win32":
     import msvcrt
@@ -123,7 +123,7 @@ class Journal:
         self.sequence = 0
         self.recovered: Recovery | None = None
         self._objects = dict(objects or {})
-        self._mutex = threading.RLock()
+        self._mutex = lock_of(self, OUTERMOST, "_mutex")
         self._process = os.getpid()
         self._records = 0  # in the log, after the snapshot
         self._behind = False  # whether the log may lack a call that the object has seen
@@ -188,12 +188,12 @@ class Journal:
 
     def _check(self) -> None:
         journal = f"the journal {self.path!r}"
+        if os.getpid() != self._process:
+            raise JournalError(f"{journal} was opened before a fork", cure="open it in the process that uses it")
         if self._file.closed:
             raise JournalError(f"{journal} is closed", cure="open it again")
         if self._behind:
             raise JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
-        if os.getpid() != self._process:
-            raise JournalError(f"{journal} was opened before a fork", cure="open it in the process that uses it")
 
     def _call(self, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         with self._mutex:
