@@ -15,6 +15,7 @@ __all__ = [
     "AlarmError",
     "FileError",
     "IdError",
+    "InUseError",
     "InputError",
     "InputTypeError",
     "JournalError",
@@ -197,6 +198,12 @@ class SeriesError(InputError):
 
 class MissingFileError(FileError, FileNotFoundError):
     """A file or a folder that is not there."""
+
+
+class InUseError(FileError):
+    """A file that belongs to another process at present; ``holder`` says in words to which, and since when."""
+
+    holder = "another process holds it"
 
 
 class JournalError(WaneError, RuntimeError):
