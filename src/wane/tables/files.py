@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, BinaryIO
 
-from wane.errors import FileError, InputError, MissingFileError, Setting
+from wane.errors import FileError, InputError, InUseError, MissingFileError, Setting
 from wane.state.files import replacing
+from wane.state.locks import Lock
 from wane.tables.chunks import Reader, Writer
 from wane.tables.csv import CsvReader, CsvWriter
 from wane.tables.jsonl import JsonReader, JsonWriter
@@ -171,6 +172,24 @@ def refuse_unwritable(given: Mapping[str, str | None]) -> None:
                 pass
         except OSError as error:
             raise unwritable(path, error, setting) from None
+
+
+@contextlib.contextmanager
+def owning(given: Mapping[str, str | None]) -> Iterator[None]:
+    """Hold the locks of files that will be written; ``given`` are paths by setting, None where there is none."""
+    with contextlib.ExitStack() as locks:
+        for setting, path in given.items():
+            if path is None or path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+                continue  # nothing that could be replaced
+            try:
+                locks.enter_context(Lock(path))
+            except InUseError as error:
+                problem = f"{path} is in use by another run: {error.holder}"
+                cure = ("wait until it has finished, or give another ", Setting(setting))
+                raise InUseError(problem, argument=setting, cure=cure) from None
+            except OSError as error:
+                raise unwritable(path, error, setting) from None
+        yield
 
 
 def unwritable(path: str, error: OSError, setting: str) -> FileError:
