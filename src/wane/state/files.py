@@ -72,6 +72,11 @@ def load(path: Path, /, **objects: Any) -> Any:
 
     ``objects`` are the arguments that a file cannot hold (functions of yours), by name.
     """
+    return rebuilt_from(path, stored(path), objects)
+
+
+def stored(path: Path) -> dict[str, Any]:
+    """The state that a file holds, as plain data, once its checksum is right."""
     if not os.path.exists(path):
         raise MissingFileError(
             f"there is no file {os.fspath(path)!r}", argument="path", cure="give one that save wrote"
@@ -80,7 +85,12 @@ def load(path: Path, /, **objects: Any) -> Any:
         raw = file.read(LONGEST_HEADER)
         if raw.startswith(MAGIC):  # else it may be anything, of any size
             raw += file.read()
-    state = payload(raw, os.fspath(path))
+    state: dict[str, Any] = payload(raw, os.fspath(path))
+    return state
+
+
+def rebuilt_from(path: Path, state: dict[str, Any], objects: dict[str, Any]) -> Any:
+    """The object whose state a file holds; a SavedFileError if its class refuses the state."""
     try:
         return rebuilt(state, objects)
     except Exception as error:
