@@ -211,7 +211,11 @@ def sync_folder(folder: str) -> None:
 
 
 def leftovers(path: Path) -> list[str]:
-    """The temporary files that killed processes left beside a file; one may belong to a process that saves now."""
-    folder, name = os.path.split(os.path.realpath(path))
-    temporary = re.compile(re.escape(f".{name}.") + r"\d+-[0-9a-f]{8}\.tmp")
+    """The temporary files that killed processes left beside a file; one may belong to a process that saves now.
+
+    Of a folder they are those of any file in it.
+    """
+    target = os.path.realpath(path)
+    folder, name = (target, ".+") if os.path.isdir(target) else os.path.split(target)
+    temporary = re.compile(rf"\.{name if folder == target else re.escape(name)}\.\d+-[0-9a-f]{{8}}\.tmp")
     return [os.path.join(folder, file) for file in os.listdir(folder) if temporary.fullmatch(file)]

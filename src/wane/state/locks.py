@@ -16,7 +16,7 @@ import sys
 import weakref
 from typing import Any, BinaryIO
 
-from wane.errors import FileError, InUseError
+from wane.errors import FileError, InUseError, Setting
 from wane.state.files import Path, leftovers
 
 if sys.platform == "win32":
@@ -123,6 +123,12 @@ def in_use(path: str) -> InUseError:
     error = InUseError(f"{path!r} is in use: {holds}", argument="path", cure=cure)
     error.holder = holds
     return error
+
+
+def by_another_run(name: str, setting: str, error: InUseError) -> InUseError:
+    """The error about a file or a folder that another run has; ``setting`` chose it."""
+    cure = ("wait until it has finished, or give another ", Setting(setting))
+    return InUseError(f"{name} is in use by another run: {error.holder}", argument=setting, cure=cure)
 
 
 def note() -> dict[str, Any]:

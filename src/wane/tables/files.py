@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from wane.errors import FileError, InputError, InUseError, MissingFileError, Setting
 from wane.state.files import replacing
-from wane.state.locks import Lock
+from wane.state.locks import Lock, by_another_run
 from wane.tables.chunks import Reader, Writer
 from wane.tables.csv import CsvReader, CsvWriter
 from wane.tables.jsonl import JsonReader, JsonWriter
@@ -184,9 +184,7 @@ def owning(given: Mapping[str, str | None]) -> Iterator[None]:
             try:
                 locks.enter_context(Lock(path))
             except InUseError as error:
-                problem = f"{path} is in use by another run: {error.holder}"
-                cure = ("wait until it has finished, or give another ", Setting(setting))
-                raise InUseError(problem, argument=setting, cure=cure) from None
+                raise by_another_run(path, setting, error) from None
             except OSError as error:
                 raise unwritable(path, error, setting) from None
         yield
