@@ -11,7 +11,7 @@ import pytest
 from test_saving import needs_fork, script
 
 from wane.errors import InUseError, JournalError
-from wane.state.files import leftovers, save
+from wane.state.files import leftovers, leftovers_in, save
 from wane.state.journal import Journal
 from wane.state.locks import Lock, holder, who
 
@@ -143,6 +143,35 @@ def forked(folder):
 @needs_fork
 def test_a_forked_process_has_no_lock(tmp_path):
     script("forked", tmp_path, file=__file__)
+
+
+def test_a_folder_of_results_has_one_run_at_a_time(tmp_path):
+    pytest.importorskip("typer")
+    pytest.importorskip("matplotlib")
+    (tmp_path / "s.csv").write_text("y,yhat\n" + "".join(f"{t % 7},{t % 5}\n" for t in range(300)))
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / ".leaderboard.csv.7-00000000.tmp").touch()
+    command = [sys.executable, "-m", "wane", "bench", "streams", "--streams", tmp_path, "--out", out]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def bench():
+        more = ["--methods", "magl", "--workers", "1"]
+        return subprocess.run([*command, *more], env=environment, capture_output=True, text=True)
+
+    with Lock(out / "wane"):
+        done = bench()
+        assert done.returncode == 1 and not done.stdout
+        assert f"{out} is in use by another run: process {os.getpid()} has held it since" in done.stderr
+    assert bench().returncode == 0
+    assert (out / "leaderboard.json").exists() and not list(out.glob("*.lock")) and not leftovers_in(out)
+
+
+def test_the_lock_of_a_folder_removes_nothing_in_it(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / ".x.wane.7-00000000.tmp").touch()
+    with Lock(tmp_path / "folder"):
+        assert leftovers_in(tmp_path / "folder")
 
 
 def test_saving_needs_no_lock(tmp_path):

@@ -138,7 +138,8 @@ def rows_shown(quiet: bool = False) -> Iterator[Callable[[int, float | None], An
 @contextlib.contextmanager
 def owned_folder(path: Path) -> Iterator[None]:
     """Make the folder for results, and keep other runs out of it while this is entered; one removes what kills left."""
-    from wane.state.locks import Lock, by_another_run, remove_leftovers
+    from wane.state.files import leftovers_in
+    from wane.state.locks import Lock, by_another_run, remove
 
     made_folder(path)
     try:
@@ -148,7 +149,7 @@ def owned_folder(path: Path) -> Iterator[None]:
     with lock:
         for folder in (path, path / "cache"):
             if folder.is_dir():
-                remove_leftovers(folder)
+                remove(leftovers_in(folder))
         yield
 
 

@@ -211,11 +211,17 @@ def sync_folder(folder: str) -> None:
 
 
 def leftovers(path: Path) -> list[str]:
-    """The temporary files that killed processes left beside a file; one may belong to a process that saves now.
+    """The temporary files that killed processes left beside a file; one may belong to a process that saves now."""
+    folder, name = os.path.split(os.path.realpath(path))
+    return matching(folder, re.escape(name))
 
-    Of a folder they are those of any file in it.
-    """
-    target = os.path.realpath(path)
-    folder, name = (target, ".+") if os.path.isdir(target) else os.path.split(target)
-    temporary = re.compile(rf"\.{name if folder == target else re.escape(name)}\.\d+-[0-9a-f]{{8}}\.tmp")
+
+def leftovers_in(folder: Path) -> list[str]:
+    """The temporary files that killed processes left in a folder, whatever they were saving."""
+    return matching(os.path.realpath(folder), ".+")
+
+
+def matching(folder: str, name: str) -> list[str]:
+    """The temporary files in a folder of those files whose name matches a pattern."""
+    temporary = re.compile(rf"\.{name}\.\d+-[0-9a-f]{{8}}\.tmp")
     return [os.path.join(folder, file) for file in os.listdir(folder) if temporary.fullmatch(file)]

@@ -26,8 +26,8 @@ from wane.errors import (
 )
 from wane.state.data import sentence
 from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
-from wane.state.files import Path, known, load, rebuilt, refused, replace_file, save, sync_folder
-from wane.state.locks import Lock, remove_leftovers
+from wane.state.files import Path, known, leftovers, load, rebuilt, refused, replace_file, save, sync_folder
+from wane.state.locks import Lock, remove
 from wane.state.log import Log, line_of, read_log
 
 CALLS = ("predict", "update", "expire")
@@ -125,7 +125,7 @@ class Journal:
             problem = f"the journal {self.path!r} is open already: {error.holder}"
             raise JournalError(problem, argument="path", cure=error.parts) from error
         try:
-            remove_leftovers(self.log)
+            remove(leftovers(self.log))
             if os.path.exists(self.path):
                 self._recover()
             else:

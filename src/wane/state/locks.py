@@ -14,6 +14,7 @@ import os
 import socket
 import sys
 import weakref
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from wane.errors import FileError, InUseError, Setting
@@ -50,7 +51,7 @@ class Lock:
         with contextlib.suppress(OSError):  # a full disk: the lock is held all the same
             self._file.truncate(0)
             self._file.write(json.dumps(note()).encode())
-        remove_leftovers(self.path)
+        remove(leftovers(self.path))
 
     def release(self) -> None:
         """Let others have the file; nothing happens the second time."""
@@ -180,8 +181,8 @@ def holder(path: Path) -> str | None:
     return who(found)
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files that killed processes left beside a file of which this process has the lock."""
-    for file in leftovers(path):
+def remove(temporary: Iterable[str]) -> None:
+    """Remove temporary files that killed processes left beside files of which this process has the lock."""
+    for file in temporary:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(file)
