@@ -107,6 +107,12 @@ def test_a_table_that_has_grown_goes_on(files, first):
     files.refused(rows, "has learned all 60 rows", out="more.csv")
 
 
+def test_empty_lines_are_no_rows(files):
+    files.play(lines(20))
+    files.refused([*lines(20), "\n" * 5000], "has learned all 20 rows")
+    files.refused([*lines(10), "\n" * 50, *lines(10, 10)], "has learned all 20 rows")
+
+
 def test_another_table_is_played(files):
     files.play(lines(60))
     report = files.play(lines(60, 60))

@@ -147,8 +147,8 @@ def needs(state: Any) -> str | None:
             if isinstance(name := one.get("class"), str) and "." in name:
                 return f"{name} is a class of yours: only its checksum was checked"
             waiting += one.values()
-        elif isinstance(one, list) and one and isinstance(one[0], (dict, list)):
-            waiting += one
+        elif isinstance(one, list):
+            waiting += [part for part in one if isinstance(part, (dict, list))]
     return None
 
 

@@ -152,6 +152,8 @@ class Input:
             raise InputError(problem, argument="path", cure=cure)
         self.skipped = self.seen
         chunk = self.reader.read(BEGINNING)
+        while chunk is not None and not chunk.rows:  # empty lines
+            chunk = self.reader.read(BEGINNING)
         if chunk is None:
             problem = f"{self.state} has learned all {last.rows:,} rows of {self.path} already, and nothing was changed"
             raise InputError(problem, argument="path", cure=AGAIN)
