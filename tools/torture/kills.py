@@ -66,6 +66,7 @@ class Save:
                 twin.update(score(k))
         self.rounds = found.rounds
         assert dumps(found.state_dict()) == dumps(self.twins[self.rounds % 2].state_dict()), "not what was saved"
+        assert len(leftovers(self.path)) <= 1, "temporary files accumulate"
 
 
 class Kept:

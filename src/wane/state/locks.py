@@ -12,22 +12,16 @@ import errno
 import json
 import os
 import socket
-import sys
 import weakref
 from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from wane.errors import FileError, InUseError, Setting
+from wane.state import exclusive
 from wane.state.files import Path, leftovers
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 END = ".lock"  # of the name of the file that is locked
 HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)  # what a lock says that somebody else holds
-BEYOND = 1 << 30  # where Windows locks a byte: what stands before it can still be read
 LONGEST = 1_000  # bytes of the note in the file
 
 
@@ -97,23 +91,15 @@ def taken(path: str) -> BinaryIO:
         descriptor = os.open(path + END, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         file = open(descriptor, "r+b", buffering=0)
         try:
-            if sys.platform == "win32":
-                os.lseek(descriptor, BEYOND, os.SEEK_SET)
-                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-                os.lseek(descriptor, 0, os.SEEK_SET)
-            else:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            exclusive.lock(descriptor)
         except OSError as error:
             file.close()
             if error.errno in HELD:
                 raise in_use(path) from None
             problem = f"{path!r} cannot be locked ({error.strerror})"
             raise FileError(problem, argument="path", cure="choose a folder on a disk that has locks") from None
-        try:
-            if os.path.samestat(os.fstat(descriptor), os.stat(path + END)):
-                return file
-        except FileNotFoundError:
-            pass
+        if exclusive.still(descriptor, path + END):
+            return file
         file.close()  # its owner has removed it meanwhile
 
 
