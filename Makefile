@@ -4,6 +4,7 @@
 #   make lint    style, types, the direction of imports
 #   make test-old-cpu   what depends on rounding, with the loops of NumPy and OpenBLAS for older processors; part of make test
 #   make test-bounds   what loops over arrays, compiled with a check of every index, in build-bounds/
+#   make torture kills, cuts, full disks, hostile states and more, EACH=60 seconds each; SEED=n repeats a campaign
 #   make bench   speed, as ratios within one run
 #   make peers   other packages beside wane on the same rounds; it installs them, and refreshes their tables
 #   make docs    the documentation, to docs/_build/html
@@ -12,7 +13,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 HAVE_CC := $(shell command -v $(CC))
 
-.PHONY: demo test test-old-cpu test-bounds lint build bench peers docs dist clean
+.PHONY: demo test test-old-cpu test-bounds lint build torture bench peers docs dist clean
 demo: build
 	$(BIN)/wane reproduce table1 fig1 --data digits --out demo
 
@@ -51,6 +52,10 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
+
+EACH ?= 60
+torture: $(VENV)/ready build
+	$(BIN)/python tools/torture/run.py --seconds $(EACH) $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/ready build
 	$(BIN)/python benchmarks/speed.py

@@ -129,7 +129,7 @@ def test_no_regular_expression_reads_a_message():
         "cli/about.py",
         "integrations/nixtla.py",
         "state/files.py",
-        "state/journal.py",
+        "state/log.py",
         "tables/chunks.py",
         "vision/parts.py",
     }

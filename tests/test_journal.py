@@ -7,6 +7,7 @@ import sys
 import threading
 import uuid
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,9 @@ from wane.errors import AlarmError, SavedFileError
 from wane.state.encoding import dumps
 from wane.state.files import leftovers, load, save
 from wane.state.journal import Journal, JournalWarning, Recovery, Snapshot
+from wane.state.log import read_log
+
+OLDER = Path(__file__).parent / "older"  # files that 0.1.0 wrote
 
 
 def service():
@@ -93,7 +97,7 @@ def test_stops_and_snapshots_change_nothing(n, stops, every, tmp_path_factory):
 
 
 def test_every_cut_of_the_log(tmp_path):
-    """Cut anywhere, the log gives the state after its last whole record, and goes on from there."""
+    """Cut anywhere, the log gives the state after its last whole record, and goes on from there; no byte is lost."""
     path = tmp_path / "x.wane"
     log = filled(path, 16)
     whole, states = log.read_bytes(), [plainly(n) for n in range(17)]
@@ -105,6 +109,9 @@ def test_every_cut_of_the_log(tmp_path):
         assert state == states[n] and found == Recovery(0, n, cut - ends[n])
         assert said == ([JournalWarning] if cut > ends[n] else [])
         assert log.read_bytes() == whole[: ends[n]]
+        aside = tmp_path / "x.wane.log.dropped"
+        assert (aside.read_bytes() if cut > ends[n] else b"\n") == whole[ends[n] : cut] + b"\n"
+        aside.unlink(missing_ok=True)
         if cut % 25 == 0:
             with Journal(path, sync=False) as journal:
                 for call in calls(16)[n:]:
@@ -112,31 +119,117 @@ def test_every_cut_of_the_log(tmp_path):
             assert log.read_bytes() == whole and opened(path)[0] == states[16]
 
 
-def test_zeros_at_the_end_are_dropped(tmp_path):
+def test_zeros_at_the_end_are_one_record_that_the_disk_did_not_get(tmp_path):
     """As some file systems leave a file when the power fails: long enough, but not written."""
     log = filled(tmp_path / "x.wane", 5)
     whole = log.read_bytes()
-    log.write_bytes(whole + b"\0" * 100)
-    assert opened(tmp_path / "x.wane") == (plainly(5), Recovery(0, 5, 100), [JournalWarning])
-    assert log.read_bytes() == whole
+    for tail in (b"\0" * 100, b"70 00" + b"\0" * 60, b'70 0011aabb 6 ["predict"' + b"\0" * 50):
+        log.write_bytes(whole + tail)
+        assert opened(tmp_path / "x.wane") == (plainly(5), Recovery(0, 5, len(tail)), [JournalWarning])
+        assert log.read_bytes() == whole and (tmp_path / "x.wane.log.dropped").read_bytes().endswith(tail + b"\n")
 
 
-def test_every_changed_byte_is_noticed(tmp_path):
-    """In the last record it looks like a crash; before that it is corruption, and nothing is changed."""
+def refused(path, log, match="corrupted"):
+    """Opening is refused in words that name the log, and changes no file."""
+    before = {f.name: f.read_bytes() for f in path.parent.iterdir()}
+    with pytest.raises(SavedFileError, match=match) as caught:
+        Journal(path, service)
+    assert str(log) in str(caught.value)
+    assert {f.name: f.read_bytes() for f in path.parent.iterdir()} == before
+
+
+def test_every_changed_byte_is_damage(tmp_path):
+    """In the last record too: a crash cuts a record short, it does not change one."""
     path = tmp_path / "x.wane"
     log = filled(path, 8)
     whole = log.read_bytes()
-    last = whole.rindex(b"\n", 0, -1) + 1
-    for n in range(len(whole)):
-        bad = whole[:n] + bytes([whole[n] ^ 1]) + whole[n + 1 :]
-        log.write_bytes(bad)
-        if n < last:
-            with pytest.raises(SavedFileError, match="corrupted") as caught:
-                Journal(path)
-            assert log.read_bytes() == bad and str(log) in str(caught.value)
-        else:
-            assert opened(path) == (plainly(7), Recovery(0, 7, len(whole) - last), [JournalWarning])
-            assert log.read_bytes() == whole[:last]
+    for n in {*range(0, len(whole), 5), *range(len(whole) - 60, len(whole))}:
+        log.write_bytes(whole[:n] + bytes([whole[n] ^ 1]) + whole[n + 1 :])
+        refused(path, log)
+    for n in range(8 * len(whole)):
+        bad = bytearray(whole)
+        bad[n // 8] ^= 1 << n % 8
+        with pytest.raises(SavedFileError, match="corrupted"):
+            read_log(bytes(bad), "x.wane.log")
+
+
+def test_a_destroyed_log_is_not_what_a_crash_leaves(tmp_path):
+    path = tmp_path / "x.wane"
+    log = filled(path, 40)
+    whole = log.read_bytes()
+    half, last = len(whole) // 2, whole.rindex(b"\n", 0, -1) + 1
+    line = whole[last:]
+    bad = [
+        bytes(len(whole)),
+        whole[:half] + bytes(len(whole) - half),
+        bytes(half) + whole[half:],
+        b"a letter to my aunt\n" * 20,
+        whole + b"a letter to my aunt\n",
+        whole + b"1,2,3",
+        whole + os.urandom(100),
+        whole + line,  # a record twice
+        whole[:last] + line[:-1] + b" ",  # no line feed at its end
+        whole[:last] + line[:-1] + line,
+        whole[:last] + line[: len(line) // 2] + b"\n",
+        whole + b'99 00000000 7 ["predict"',  # not the call that comes next
+        whole + bytes(5000),
+        whole.replace(b"\n", b"\r\n"),
+    ]
+    for destroyed in bad:
+        log.write_bytes(destroyed)
+        refused(path, log)
+    log.write_bytes(whole)
+    assert opened(path)[0] == plainly(40)
+
+
+def numbered(body):
+    return b"%d %08x %s\n" % (len(body), zlib.crc32(body), body)
+
+
+def test_a_record_with_the_right_checksum_and_no_call_is_refused(tmp_path):
+    path = tmp_path / "x.wane"
+    log = filled(path, 3)
+    whole = log.read_bytes()
+    for body in (
+        b"", b"4", b"x []", b"4 []", b"4 nonsense", b'4 ["predict"]', b'4 ["predict", 1, {}, 0]', b'4 [1, [], {}, 0]',
+        b'4 ["predict", [1.0], [], 0]', b"4 " + b"[" * 100_000 + b"]", b'4 ["predict", [{"$float": []}], {}, 0]',
+        b"9" * 5000 + b' ["predict", [1.0], {}, 0]', b'4 ["predict", [1.0], {}, 0, 0]', "4 [é]".encode("latin-1"),
+    ):  # fmt: skip
+        log.write_bytes(whole + numbered(body))
+        refused(path, log, "holds no call")
+    for body in (
+        b'4 ["__init__", [], {}, null]', b'4 ["predict", [], {}, 0]', b'4 ["predict", [{"array": 1}], {}, 0]',
+        b'4 ["update", [7, 7], {}, null]', b'4 ["predict", [1.0], {"id": {"date": "x"}}, 0]',
+    ):  # fmt: skip
+        log.write_bytes(whole + numbered(body))
+        refused(path, log, "could not be done again")
+
+
+def test_a_hostile_log_takes_linear_time(tmp_path):
+    """Two megabytes in which a record could begin everywhere: each byte is looked at a bounded number of times."""
+    log = filled(tmp_path / "x.wane", 3)
+    log.write_bytes(log.read_bytes() + b"9999999 00000000 " * 120_000)
+    refused(tmp_path / "x.wane", log)
+
+
+def test_opening_again_waits_until_the_disk_has_what_was_replayed(tmp_path, monkeypatch):
+    """Calls that a killed process wrote, and did not wait for, were seen after the restart: now they must last."""
+    log, waited, fsync = filled(tmp_path / "x.wane", 5), [], os.fsync
+
+    def watched(descriptor):
+        waited.append(os.fstat(descriptor).st_ino)
+        return fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    with Journal(tmp_path / "x.wane"):
+        assert {log.stat().st_ino, tmp_path.stat().st_ino} <= set(waited)
+
+
+def test_journals_of_older_versions_are_read(tmp_path):
+    for file in OLDER.glob("journal.wane*"):
+        shutil.copy(file, tmp_path)
+    state, found, said = opened(tmp_path / "journal.wane")
+    assert state == plainly(30) and found == Recovery(20, 10, 0) and not said
 
 
 def test_lost_and_foreign_records(tmp_path):
@@ -285,7 +378,7 @@ def test_temporary_files_of_killed_processes_are_removed(tmp_path):
     for name in (".x.wane.7-00000000.tmp", ".x.wane.log.7-00000000.tmp"):
         (tmp_path / name).touch()
     assert opened(path)[0] == plainly(3)
-    assert not leftovers(path) and {f.name for f in tmp_path.iterdir()} == {"x.wane", "x.wane.log", "x.wane.lock"}
+    assert not leftovers(path) and {f.name for f in tmp_path.iterdir()} == {"x.wane", "x.wane.log"}
 
 
 def test_threads(tmp_path):

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from wane import learners, scores, trackers
 from wane.errors import SavedFileError
 from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
-from wane.state.files import known, leftovers, load, save
+from wane.state.files import LEFT, known, leftovers, load, replacing, save
 
 HERE = Path(__file__).parent
 spec = importlib.util.spec_from_file_location("write_fixtures", HERE.parent / "tools" / "write_fixtures.py")
@@ -382,6 +382,53 @@ def test_leftovers_are_those_of_the_file(tmp_path):
     assert leftovers(tmp_path / "[a].wane") == [str((tmp_path / ".[a].wane.123-0123abcd.tmp").resolve())]
 
 
+def living(folder):
+    """A process that saves removes what killed ones left, once, and nothing that a living one is writing."""
+    path, folder = Path(folder) / "x.wane", Path(folder)
+    dead, other = folder / ".x.wane.7-00000000.tmp", folder / ".y.wane.7-00000000.tmp"
+    dead.touch()
+    other.touch()
+    with replacing(folder / "x.wane", sync=False) as file:  # removes the dead one
+        assert not dead.exists() and other.exists() and len(leftovers(path)) == 1
+        child = os.fork()
+        if child == 0:
+            LEFT.clear()  # as in a process that has just begun
+            save(path, tracker(3), sync=False)
+            os._exit(0 if len(leftovers(path)) == 1 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        file.write(b"whole")
+    assert path.read_bytes() == b"whole" and not leftovers(path)
+
+
+@needs_fork
+def test_what_killed_processes_left_is_removed_and_what_lives_is_not(tmp_path):
+    script("living", tmp_path)
+
+
+def many(folder):
+    """Many processes that all look for leftovers at every save: no save fails, and nothing stays."""
+    path, children = Path(folder) / "x.wane", []
+    for k in range(4):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                for _ in range(100):
+                    LEFT.clear()
+                    save(path, Loose([k]), sync=False)
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
+    assert load(path).data[0] in range(4) and not leftovers(path)
+
+
+@needs_fork
+def test_many_that_save_and_remove_at_once(tmp_path):
+    script("many", tmp_path)
+
+
 # Killed processes
 
 
@@ -449,8 +496,8 @@ def killed_savers(folder, times=40):
 
 @needs_fork
 def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path):
-    saves, _ = map(int, script("killed", tmp_path).split())
-    assert saves > 40
+    saves, left = map(int, script("killed", tmp_path).split())
+    assert saves > 40 and left <= 1  # of the last
 
 
 def full_disk(folder):
@@ -471,4 +518,4 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
 
 
 if __name__ == "__main__":
-    {"killed": killed_savers, "full": full_disk}[sys.argv[1]](sys.argv[2])
+    {"killed": killed_savers, "full": full_disk, "living": living, "many": many}[sys.argv[1]](sys.argv[2])

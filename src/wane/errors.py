@@ -16,6 +16,7 @@ __all__ = [
     "FileError",
     "ForkError",
     "IdError",
+    "InUseError",
     "InputError",
     "InputTypeError",
     "JournalError",
@@ -202,6 +203,12 @@ class MissingFileError(FileError, FileNotFoundError):
 
 class ForkError(WaneError, RuntimeError):
     """An object that another thread was changing when the process was forked; it can be used in the parent only."""
+
+
+class InUseError(FileError):
+    """A file that belongs to another process at present; ``holder`` says in words to which, and since when."""
+
+    holder = "another process holds it"
 
 
 class JournalError(WaneError, RuntimeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from wane.cli import about, bench
+from wane.cli.check import check
 from wane.cli.compare import compare
 from wane.cli.report import report
 from wane.cli.reproduce import reproduce
@@ -21,7 +22,7 @@ app = typer.Typer(
 )
 
 
-for command in (run, compare, report, about.methods, reproduce, stream, serve_lines):
+for command in (run, compare, report, check, about.methods, reproduce, stream, serve_lines):
     app.command()(command)
 app.add_typer(bench.app, name="bench")
 app.command()(about.version)

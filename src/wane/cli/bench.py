@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from wane.cli.console import made_folder, resumable
+from wane.cli.console import owned_folder, resumable
 from wane.cli.options import Methods, Share, Workers, speaking
 
 LEAST = ("infinite", "rank LCE", "worst LCE", "Winkler", "worst", "rank", "ns")  # not shown where it is narrow
@@ -41,8 +41,8 @@ def streams(
     names = trackers.names() if methods == "all" else [name.strip() for name in methods.split(",") if name.strip()]
     with resumable(quiet=json) as started:
         entries = bench.bundled() if streams == "bundled" else bench.folder(Path(streams))
-        made_folder(out)
-        results = bench.run(entries, names, alpha, out, workers, started)
+        with owned_folder(out):
+            results = bench.run(entries, names, alpha, out, workers, started)
     if json:
         typer.echo(plain_json.dumps(results, indent=2))
         return
@@ -76,8 +76,8 @@ def lifelong(
     from wane.experiments.lifelong.run import run
 
     with resumable(quiet=json) as started:
-        made_folder(out)
-        results = run(jobs.quick(seeds) if quick else jobs.full(seeds), out, workers, started)
+        with owned_folder(out):
+            results = run(jobs.quick(seeds) if quick else jobs.full(seeds), out, workers, started)
     if json:
         typer.echo(plain_json.dumps(results, indent=2))
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from wane.cli.main import Interrupted
-from wane.errors import FileError, Setting
+from wane.errors import FileError, InUseError, Setting
 
 WIDE = 160  # characters of a line that goes to a file or a pipe
 STYLES = ("", "bold", "underline")
@@ -133,6 +133,24 @@ def rows_shown(quiet: bool = False) -> Iterator[Callable[[int, float | None], An
         yield update
     finally:
         bar.stop()
+
+
+@contextlib.contextmanager
+def owned_folder(path: Path) -> Iterator[None]:
+    """Make the folder for results, and keep other runs out of it while this is entered; one removes what kills left."""
+    from wane.state.files import leftovers_in
+    from wane.state.locks import Lock, by_another_run, remove
+
+    made_folder(path)
+    try:
+        lock = Lock(path / "wane")
+    except InUseError as error:
+        raise by_another_run(str(path), "out", error) from None
+    with lock:
+        for folder in (path, path / "cache"):
+            if folder.is_dir():
+                remove(leftovers_in(folder))
+        yield
 
 
 def made_folder(path: Path, setting: str = "out") -> None:

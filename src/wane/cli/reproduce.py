@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wane.cli.console import made_folder, parts_shown
+from wane.cli.console import owned_folder, parts_shown
 from wane.cli.options import speaking
 
 LEAST = ("in the paper", "smoothed", "time, step")  # what a narrow terminal does not show
@@ -58,9 +58,8 @@ def reproduce(
     else:
         source = Files([Path(name) for name in given])
     source.stream(source.main, 0)  # before a folder is made: the file may not be there
-    made_folder(out)
     wanted = [t for t in TARGETS if Target.all in targets or Target(t) in targets]
-    with parts_shown(quiet=json) as started:
+    with owned_folder(out), parts_shown(quiet=json) as started:
         work = Reproduction(source, out, published, seeds, trials, quick, started)
         work.run(wanted)
     if json:

@@ -87,6 +87,9 @@ def run(
         bool, typer.Option("--sort", help="The rows are not in order: read the whole table, and play it by time.")
     ] = False,
     skip: Annotated[int, typer.Option(min=0, help="Pass over the first rows, as after an interruption.")] = 0,
+    again: Annotated[
+        bool, typer.Option("--again", help="Learn the rows even if they are those that the state has learned last.")
+    ] = False,
     format: InFormat = None,
     out_format: Annotated[
         Format | None, typer.Option(help="Format of the output. Default: by its name, or that of FILE.")
@@ -104,7 +107,7 @@ def run(
         raise typer.BadParameter("--json prints on standard output: give a file", param_hint="--out")
     options = runs.Options(
         y, tuple(yhat or ()), id, time, no_id, no_time, method, tuple(alpha or ()), score and score.value, delay,
-        warm_up, assigned("--set", set or (), run), duplicates.value, prefix, sort, skip,
+        warm_up, assigned("--set", set or (), run), duplicates.value, prefix, sort, skip, again,
     )  # fmt: skip
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
     page = None if report is None else str(report)
@@ -126,7 +129,7 @@ def run(
     else:
         tell(made, out, written)
     if made.interrupted:
-        raise Interrupted(cut_off(file, out, state, options.skip, made.rows))
+        raise Interrupted(cut_off(file, out, state, made.skipped, made.rows))
 
 
 def cut_off(file: str, out: str, state: str | None, skip: int, rows: int) -> str:

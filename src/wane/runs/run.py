@@ -16,10 +16,11 @@ import numpy as np
 
 from wane.errors import InputError, Setting
 from wane.panel import Panel
+from wane.runs.inputs import Input, pass_over
 from wane.runs.session import Record, Session, keeping, loaded
-from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, chunks, joined, keys, parsed
+from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, chunks, joined, keys
 from wane.tables.columns import Columns, chosen
-from wane.tables.files import kind_of, reading, refuse_same, refuse_unwritable, writing
+from wane.tables.files import kind_of, owning, reading, refuse_same, refuse_unwritable, writing
 
 SMALL = 1_000  # series for which auto is not slow
 FIRST, LEAST = 1_024, 256  # rows of the first chunk, and of the smallest
@@ -43,6 +44,7 @@ class Options:
         prefix: what the names of the new columns begin with.
         sort: whether to read the whole table first and play it in the order of its times.
         skip: how many rows to pass over at the beginning.
+        again: whether to learn rows that the state has learned already.
     """
 
     y: str | None = None
@@ -61,6 +63,7 @@ class Options:
     prefix: str = ""
     sort: bool = False
     skip: int = 0
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Report:
         infinite: by level, how many intervals are infinite.
         interrupted: whether Ctrl-C has cut it short.
         resumed: whether it went on from a state.
+        skipped: how many rows at the beginning of the table were passed over.
     """
 
     columns: Columns
@@ -93,6 +97,7 @@ class Report:
     record: Record | None
     panel: Panel
     resumed: bool
+    skipped: int
 
     def plain(self) -> dict[str, Any]:
         """The report as plain data, without the record and the panel."""
@@ -114,7 +119,8 @@ def play(
 ) -> Report:
     """Give every row of a table an interval, and write them into another table.
 
-    After an error ``out`` and ``state`` are as before.
+    After an error ``out`` and ``state`` are as before. They belong to one run at a time; another is told who has them.
+    Rows of the state's last table that come again are passed over.
 
     Args:
         path: the table, or "-" for standard input.
@@ -134,7 +140,8 @@ def play(
     refuse_same({"path": path, "out": out, "state": state, "report": report})
     refuse_unwritable({"state": state, "report": report})
     begun, stop = clock.perf_counter(), Stop()
-    with stop.watching(), keeping(state) as keep, reading(path, kind_in) as reader:
+    owned = owning({"state": state, "out": out, "report": report})
+    with stop.watching(), owned, keeping(state) as keep, reading(path, kind_in) as reader:
         session = started(loaded(state), reader, path, kind_in, options, state, told)
         before, design = session.rows, session.panel.settings
         kept = Record(len(design.alphas), record or report is not None)
@@ -146,10 +153,14 @@ def play(
                 cure=("give ", Setting("prefix"), ", such as wane_"),
             )
         # Both files are complete before the output takes the place of the old one, and then the state.
+        last = None if options.again else session.input
+        source = Input(reader, session.columns, options.skip, last, state is not None, path, state)
         with writing(out, kind_out, reader) as writer:
-            run = Run(reader, writer, session, options, names, stop, progress, kept)
+            pass_over(source, out, told)
+            run = Run(reader, source, writer, session, options, names, stop, progress, kept)
             cut = run.sorted() if options.sort else run.straight()
-            made = summed_up(session, before, clock.perf_counter() - begun, cut, kept)
+            session.input = source.remembered() or (None if source.seen else session.input)
+            made = summed_up(session, before, clock.perf_counter() - begun, cut, kept, source.skipped)
             if report is not None:
                 write_report(made)
             if keep is not None:
@@ -277,6 +288,7 @@ class Run:
     """One table on its way from a reader through a session to a writer; ``names`` are those of the new columns."""
 
     reader: Reader
+    source: Input
     writer: Writer
     session: Session
     options: Options
@@ -288,13 +300,12 @@ class Run:
     def straight(self) -> bool:
         """Play the table chunk by chunk; True if Ctrl-C has cut it short after a chunk."""
         size, done = FIRST, 0
-        self._skip()
         while True:
             # Ctrl-C while rows are read: what is finished is kept, if there is anything.
             begun = clock.perf_counter()
             try:
                 self.stop.reading = True
-                chunk = self.reader.read(size)
+                chunk = self.source.read(size)
                 self.stop.reading = False
             except KeyboardInterrupt:
                 if not done:
@@ -304,7 +315,7 @@ class Run:
                 if not done:
                     self._write_none()
                 return False
-            rows = parsed(chunk, self.session.columns)
+            rows = self.source.rows(chunk)
             self._put(chunk, rows, *self.session.play(rows, self.options.duplicates))
             done += chunk.rows
             self.progress(done, self.reader.share())
@@ -318,12 +329,11 @@ class Run:
     def sorted(self) -> bool:
         """Read the whole table, play it in the order of its times, write it in its own order; it is never cut short."""
         self.stop.reading = True  # Ctrl-C: nothing is kept of half of it
-        self._skip()
-        read = list(chunks(self.reader))
+        read = list(iter(lambda: self.source.read(MOST), None))
         if not read:
             self._write_none()
             return False
-        parts = [parsed(chunk, self.session.columns) for chunk in read]
+        parts = [self.source.rows(chunk) for chunk in read]
         rows = joined(parts)
         order = np.argsort(rows.times, kind="stable")  # type: ignore[arg-type]
         made = self.session.play(rows.ordered(order), self.options.duplicates)
@@ -336,18 +346,6 @@ class Run:
             self.progress(at, at / len(order))
         self.stop.reading = False  # what is written is about to be kept
         return False
-
-    def _skip(self) -> None:
-        """Pass over the first rows."""
-        left, wanted = self.options.skip, f"{self.options.skip:,} rows are to be skipped"
-        while left:
-            chunk = self.reader.read(min(left, MOST))
-            if chunk is None:
-                raise InputError(f"{wanted}, which is beyond the end of the table", argument="skip")
-            if chunk.rows > left:  # rows over several lines
-                problem = f"{wanted}, which ends within rows that are read together"
-                raise InputError(problem, argument="skip", cure="look for quotes that do not match")
-            left -= chunk.rows
 
     def _put(self, chunk: Chunk, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Write the rows of a chunk with their intervals, and count them."""
@@ -364,7 +362,7 @@ class Run:
         self.writer.write(self.reader.nothing(), {name: np.zeros(0) for name in self.names}, known)
 
 
-def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record) -> Report:
+def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record, skipped: int) -> Report:
     """The report on a session that had so many rows before."""
     design, n = session.panel.settings, len(session.panel)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -387,4 +385,5 @@ def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Re
         record=kept if kept.keep else None,
         panel=session.panel,
         resumed=session.resumed,
+        skipped=skipped,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from wane.errors import FileError, InputError, SavedFileError, Setting, located
 from wane.panel import Panel
 from wane.panel.state import packed, unpacked
 from wane.panel.undo import Undo
+from wane.runs.inputs import LastInput
 from wane.state import data as plain_data
 from wane.state.files import known, load, written
 from wane.tables.chunks import MOMENT, Rows
@@ -46,6 +47,7 @@ class Session:
         self.resumed = False  # whether an earlier run has played rows
         self.older = 0  # how many series the earlier run knew
         self.met = False  # whether one of them has come again
+        self.input: LastInput | None = None  # the last table, as far as it was read
 
     def play(self, rows: Rows, duplicates: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Play some rows: the places of their series in the panel, and the ends of their intervals, a column a level.
@@ -127,6 +129,7 @@ class Session:
             "memory": {
                 "rows": self.rows,
                 "last": None if last is None else packed(last),
+                "input": None if self.input is None else asdict(self.input),
                 "panel": self.panel.state_dict(),
             },
         }
@@ -140,6 +143,7 @@ class Session:
             columns = Columns(given["y"], tuple(given["y_hat"]), given["id"], given["time"])
             session = cls(Panel.from_state_dict(memory["panel"]), columns, int(given["delay"]))
             session.rows = int(memory["rows"])
+            session.input = LastInput.from_plain(memory.get("input"))
             session.resumed, session.older = session.rows > 0, len(session.panel)
             if memory["last"] is not None:
                 last = unpacked(memory["last"])

@@ -19,6 +19,7 @@ from wane.state.journal import Journal
 from wane.version import __version__
 
 PROTOCOL = 1  # raised when a program that speaks the older one would go wrong
+OWNED = ("", ".log", ".log.dropped", ".lock")  # ends of the names of files that belong to a journal
 LARGEST_ID = 2**52  # JSON readers of many languages keep whole numbers up to 2**53; the next ids are larger than this
 
 
@@ -110,7 +111,7 @@ class Lines:
         if not isinstance(path, str):
             raise Refused("request", f"path must be text, got {described(path)}")
         try:
-            if self.journal is not None and any(same_file(path, self.journal.path + s) for s in ("", ".log", ".lock")):
+            if self.journal is not None and any(same_file(path, self.journal.path + s) for s in OWNED):
                 raise InputError("it belongs to the journal, give another path", argument="path")
             save(path, self.many)
         except (OSError, ValueError) as error:

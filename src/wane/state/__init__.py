@@ -1,4 +1,4 @@
-"""Everything that survives a restart: state as plain data, files, and the journal. It knows no class of the package."""
+"""Everything that survives a restart: plain data, files, locks and the journal. It knows no class of the package."""
 
 from wane.state.files import load, save
 from wane.state.journal import Journal

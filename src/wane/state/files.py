@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, TypeVar
 from wane.checks import described
 from wane.errors import Cure, InputError, InputTypeError, MissingFileError, SavedFileError
 from wane.state import data as plain_data
+from wane.state import exclusive
 from wane.state.encoding import dumps, loads
 from wane.state.stateful import Stateful
 from wane.version import __version__
@@ -32,6 +33,9 @@ from wane.version import __version__
 FORMAT = 1  # of the file; raised when a reader of the older format would go wrong
 MAGIC = b'{"wane": "saved", '  # how every file begins
 LONGEST_HEADER = 4096  # bytes; a foreign file without line breaks is not read as one long header
+TEMPORARY = re.compile(r"\.(.+)\.\d+-[0-9a-f]{8}\.tmp")  # the name of a temporary file, and that of its target in it
+LOCKED = os.name != "nt"  # whether temporary files are locked; Windows renames no file that is open
+LEFT: dict[str, dict[str, list[str]]] = {}  # by folder and name, temporary files that this process found there
 SAVED: dict[str, type] = {}  # classes that are not Stateful but have state_dict and from_state_dict
 
 Path = str | os.PathLike[str]
@@ -72,6 +76,11 @@ def load(path: Path, /, **objects: Any) -> Any:
 
     ``objects`` are the arguments that a file cannot hold (functions of yours), by name.
     """
+    return rebuilt_from(path, stored(path), objects)
+
+
+def stored(path: Path) -> dict[str, Any]:
+    """The state that a file holds, as plain data, once its checksum is right."""
     if not os.path.exists(path):
         raise MissingFileError(
             f"there is no file {os.fspath(path)!r}", argument="path", cure="give one that save wrote"
@@ -80,7 +89,12 @@ def load(path: Path, /, **objects: Any) -> Any:
         raw = file.read(LONGEST_HEADER)
         if raw.startswith(MAGIC):  # else it may be anything, of any size
             raw += file.read()
-    state = payload(raw, os.fspath(path))
+    state: dict[str, Any] = payload(raw, os.fspath(path))
+    return state
+
+
+def rebuilt_from(path: Path, state: dict[str, Any], objects: dict[str, Any]) -> Any:
+    """The object whose state a file holds; a SavedFileError if its class refuses the state."""
     try:
         return rebuilt(state, objects)
     except Exception as error:
@@ -159,7 +173,6 @@ def replacing(path: Path, sync: bool) -> Iterator[BinaryIO]:
     """A file to write to, which takes the place of another at the end; after an error nothing has changed."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         old: int | None = os.stat(target).st_mode
     except FileNotFoundError:
@@ -167,17 +180,25 @@ def replacing(path: Path, sync: bool) -> Iterator[BinaryIO]:
     if old is not None and not stat.S_ISREG(old):
         raise InputError(f"{target!r} is not a regular file", argument="path", cure="give the path of a file")
     mode = 0o666 if old is None else stat.S_IMODE(old)  # what is open() to all is limited by the umask
-    binary = getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, mode)
+    remove_killed(folder, name)
+    temporary, descriptor = new_temporary(folder, name, mode)
+    opened = True
     try:
-        with open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            if sync:
-                os.fsync(descriptor)
-        if old is not None:
-            os.chmod(temporary, mode)
-        os.replace(temporary, target)
+        try:
+            with open(descriptor, "wb", closefd=False) as file:
+                yield file
+                file.flush()
+                if sync:
+                    os.fsync(descriptor)
+            if old is not None:
+                os.chmod(temporary, mode)
+            if not LOCKED:  # Windows does not rename an open file
+                opened = False
+                os.close(descriptor)
+            os.replace(temporary, target)
+        finally:
+            if opened:
+                os.close(descriptor)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -200,8 +221,56 @@ def sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
+# Temporary files: a process that writes one holds its lock, so that the next can tell which belong to killed ones.
+
+
+def new_temporary(folder: str, name: str, mode: int) -> tuple[str, int]:
+    """A new file beside one of this name, opened and locked: its path and its descriptor."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    while True:
+        path = os.path.join(folder, f".{name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+        descriptor = os.open(path, flags, mode)
+        try:
+            if LOCKED:
+                exclusive.lock(descriptor)
+            if exclusive.still(descriptor, path):
+                return path, descriptor
+        except BlockingIOError:  # before it was locked it looked like that of a killed process, and is being removed
+            pass
+        except OSError:  # a disk without locks, on which nobody removes anything
+            return path, descriptor
+        os.close(descriptor)
+
+
+def remove_killed(folder: str, name: str) -> None:
+    """Remove what killed processes left beside a file.
+
+    A process looks through a folder once, because folders may be large and each process leaves at most what it was
+    writing when it was killed.
+    """
+    if not LOCKED:
+        return
+    if folder not in LEFT:
+        LEFT[folder] = {}
+        for file in os.listdir(folder):
+            if found := TEMPORARY.fullmatch(file):
+                LEFT[folder].setdefault(found[1], []).append(os.path.join(folder, file))
+    for path in LEFT[folder].pop(name, ()):
+        with contextlib.suppress(OSError):  # it is gone, or belongs to a process that lives
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                exclusive.lock(descriptor)
+                os.unlink(path)
+            finally:
+                os.close(descriptor)
+
+
 def leftovers(path: Path) -> list[str]:
-    """The temporary files that killed processes left beside a file; one may belong to a process that saves now."""
+    """The temporary files beside a file: of killed processes, or of one that saves now."""
     folder, name = os.path.split(os.path.realpath(path))
-    temporary = re.compile(re.escape(f".{name}.") + r"\d+-[0-9a-f]{8}\.tmp")
-    return [os.path.join(folder, file) for file in os.listdir(folder) if temporary.fullmatch(file)]
+    return [file for file in leftovers_in(folder) if TEMPORARY.fullmatch(os.path.basename(file))[1] == name]  # type: ignore[index]
+
+
+def leftovers_in(folder: Path) -> list[str]:
+    """The temporary files in a folder, whatever was being saved."""
+    return [os.path.join(os.path.realpath(folder), file) for file in os.listdir(folder) if TEMPORARY.fullmatch(file)]

@@ -1,46 +1,37 @@
 """A log of calls beside a snapshot: what was acknowledged survives a crash.
 
-``path`` holds a snapshot of the object, written by ``save``; ``path.log`` the calls since, one line each::
-
-    34 c23d31bb 17 ["update", [12, 3.5], {}, null]
-
-that is the length and the CRC-32 of the rest of the line, and the rest: the number of the call, and as JSON its name,
-its arguments, its keywords and the id that ``predict`` gave. The snapshot says which call is the last that it includes.
+``path`` holds a snapshot of the object, written by ``save``, which says which call is the last that it includes. The
+log ``path.log`` holds the calls since, one line each (``wane.state.log``). Nothing is ever thrown away: a record that a
+crash cut short is moved to ``path.log.dropped``.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import sys
 import warnings
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 from wane.errors import (
     AlarmError,
     FileError,
     InputError,
     InputTypeError,
+    InUseError,
     JournalError,
     MissingFileError,
     SavedFileError,
 )
 from wane.state.data import sentence
 from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
-from wane.state.files import Path, known, leftovers, load, rebuilt, refused, replace_file, save
+from wane.state.files import Path, known, leftovers, load, rebuilt, refused, replace_file, save, sync_folder
 from wane.state.forks import OUTERMOST, lock_of
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from wane.state.locks import Lock, remove
+from wane.state.log import Log, line_of, read_log
 
 CALLS = ("predict", "update", "expire")
-ANYWHERE = re.compile(rb"(?=\d{1,10} [0-9a-f]{8} )")  # where a record could begin, also within other digits
-RECORD = re.compile(rb"(\d{1,10}) ([0-9a-f]{8}) ")  # of what follows: the length and the CRC-32
+LOG, DROPPED = ".log", ".dropped"  # ends of names: of the log, and of where a record goes that a crash cut short
 
 
 class JournalWarning(UserWarning):
@@ -86,7 +77,8 @@ class Journal:
     crash or not, is to load the snapshot and repeat the calls of the log: the object is then what it was, bit for bit,
     provided that the calls depend on their arguments only and that nobody changes ``journal.object`` behind its back.
 
-    A journal belongs to one process; its threads may share it. A lock on ``path.lock`` keeps other processes out.
+    A journal belongs to one process; its threads may share it. A lock keeps other processes out (``wane.state.locks``),
+    and tells them which process has the journal.
 
     Args:
         path: of the snapshot; the log is ``path.log``.
@@ -116,7 +108,7 @@ class Journal:
             problem = f"must be a whole number of records, at least 1, got {compact_every!r}"
             raise InputError(problem, about="compact_every")
         self.path = os.path.realpath(path)
-        self.log = self.path + ".log"
+        self.log = self.path + LOG
         self.sync = sync
         self.compact_every = compact_every
         self.object: Any = None
@@ -127,21 +119,20 @@ class Journal:
         self._process = os.getpid()
         self._records = 0  # in the log, after the snapshot
         self._behind = False  # whether the log may lack a call that the object has seen
-        self._lock = locked(self.path + ".lock")
         try:
-            for file in (*leftovers(self.path), *leftovers(self.log)):  # nobody else is saving: we hold the lock
-                os.unlink(file)
+            self._lock = Lock(self.path)
+        except InUseError as error:
+            problem = f"the journal {self.path!r} is open already: {error.holder}"
+            raise JournalError(problem, argument="path", cure=error.parts) from error
+        try:
+            remove(leftovers(self.log))
             if os.path.exists(self.path):
                 self._recover()
             else:
                 self._begin(start)
             self._file = open(self.log, "ab", buffering=0)
-            if self.recovered is not None and self.recovered.dropped:
-                self._drop(self.recovered.dropped)
         except BaseException:
-            if hasattr(self, "_file"):
-                self._file.close()
-            self._lock.close()
+            self._lock.release()
             raise
 
     def predict(self, output: Any, id: Any = None, **keywords: Any) -> Any:
@@ -176,7 +167,7 @@ class Journal:
         with self._mutex:
             if not self._file.closed:
                 self._file.close()
-                self._lock.close()
+                self._lock.release()
 
     def __enter__(self) -> Journal:
         """The journal, closed at the end of the block."""
@@ -257,94 +248,81 @@ class Journal:
         save(self.path, snapshot)
 
     def _recover(self) -> None:
-        snapshot = load(self.path, **self._objects)
-        if not isinstance(snapshot, Snapshot):
-            cure = "give another path, and start=lambda: wane.load(...) to go on from this file"
-            raise refused(self.path, f"holds a {type(snapshot).__name__}, not a journal", cure)
-        if not os.path.exists(self.log):
-            raise refused(self.log, "is missing", "restore it, or make it an empty file to go without its calls")
-        with open(self.log, "rb") as file:
-            raw = file.read()
-        records, end = records_of(raw, self.log)
-        if records and records[0][0] > snapshot.sequence + 1:
-            problem = f"begins with call {records[0][0]}, its snapshot ends with {snapshot.sequence}"
-            raise refused(self.log, f"{problem}: the calls between are lost", "restore the files from one copy")
-        later = [r for r in records if r[0] > snapshot.sequence]
-        self.object = snapshot.object
-        on_alarm, self.object.on_alarm = self.object.on_alarm, None  # these alarms have been given
-        for number, record in later:
-            replay(self.object, number, record, self.log)
-        self.object.on_alarm = on_alarm
-        self.sequence = snapshot.sequence + len(later)
-        self._records = len(later)
-        self.recovered = Recovery(snapshot.sequence, len(later), len(raw) - end)
-        if records and not later:  # a crash between the snapshot and the new log
+        found = read_journal(self.path, self._objects)
+        self.object = found.object
+        self.sequence = found.snapshot + found.replayed
+        self._records = found.replayed
+        self.recovered = Recovery(found.snapshot, found.replayed, len(found.log.torn))
+        # A torn record is moved away before the log loses it.
+        if found.log.torn:
+            self._keep_aside(found.log.torn)
+        if found.log.records and not found.replayed:  # a crash between the snapshot and the new log
             replace_file(self.log, b"", sync=True)
+        elif found.log.torn:
+            os.truncate(self.log, found.log.size)
+        # Calls that were written and not synced, because the process died, have been seen from now on.
+        if self.sync:
+            with open(self.log, "rb+") as file:
+                os.fsync(file.fileno())
+            sync_folder(os.path.dirname(self.log))
 
-    def _drop(self, size: int) -> None:
-        end = os.path.getsize(self.log) - size
-        if end >= 0:  # else the whole log was replaced
-            self._file.truncate(end)
-            if self.sync:
-                os.fsync(self._file.fileno())
+    def _keep_aside(self, torn: bytes) -> None:
+        aside = self.log + DROPPED
+        try:
+            with open(aside, "ab") as file:
+                file.write(torn + b"\n")
+                file.flush()
+                if self.sync:
+                    os.fsync(file.fileno())
+        except OSError as error:
+            problem = f"the record that a crash cut short cannot be kept in {aside!r} ({error.strerror})"
+            raise FileError(problem, cure="make room on the disk, and open the journal again") from error
         warnings.warn(
-            f"the last {size} bytes of {self.log!r} are no whole record, as a crash leaves them: they were dropped",
+            f"the last {len(torn)} bytes of {self.log!r} are no whole record, as a crash leaves them: they were moved "
+            f"to {aside!r}",
             JournalWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
-def locked(path: str) -> BinaryIO:
-    """A file that holds the lock of a journal until it is closed."""
-    file = open(path, "ab")
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        problem = f"{path!r} is locked ({error.strerror}): the journal is open already"
-        raise JournalError(problem, argument="path", cure="close it there first") from error
-    return file
+@dataclass(frozen=True)
+class Found:
+    """What the two files of a journal hold.
 
-
-def line_of(number: int, record: list[Any]) -> bytes:
-    """One line of the log.
-
-    >>> line_of(17, ["update", [12, 3.5], {}, None])
-    b'34 c23d31bb 17 ["update", [12, 3.5], {}, null]\\n'
+    Attributes:
+        object: after every call of the log.
+        snapshot: the number of the last call that the snapshot includes.
+        replayed: how many calls of the log came after it.
+        log: what the log holds.
     """
-    body = f"{number} {dumps(record)}".encode()
-    return b"%d %08x %s\n" % (len(body), zlib.crc32(body), body)
+
+    object: Any
+    snapshot: int
+    replayed: int
+    log: Log
 
 
-def body_at(raw: bytes, position: int) -> bytes | None:
-    """The rest of the whole record that begins there, or None."""
-    head = RECORD.match(raw, position)
-    if head is None:
-        return None
-    end = head.end() + int(head[1])
-    body = raw[head.end() : end]
-    whole = raw[end : end + 1] == b"\n"
-    return body if whole and zlib.crc32(body) == int(head[2], 16) else None
-
-
-def records_of(raw: bytes, path: str) -> tuple[list[tuple[int, list[Any]]], int]:
-    """The numbered records of a log, and where they end; the rest is at most what a crash leaves."""
-    records: list[tuple[int, list[Any]]] = []
-    position = 0
-    while (body := body_at(raw, position)) is not None:
-        number, _, text = body.partition(b" ")
-        if records and int(number) != records[-1][0] + 1:
-            raise refused(path, f"is corrupted: call {int(number)} follows call {records[-1][0]}")
-        records.append((int(number), loads(text)))
-        position = raw.index(b"\n", position) + 1
-    for head in ANYWHERE.finditer(raw, position + 1):
-        if body_at(raw, head.start()) is not None:
-            problem = f"the record at byte {position} is damaged, and whole ones follow; nothing was changed"
-            raise refused(path, f"is corrupted: {problem}", "restore it from a copy")
-    return records, position
+def read_journal(path: str, objects: Mapping[str, Any]) -> Found:
+    """Load the snapshot and repeat the calls of the log; it changes no file, and takes no lock."""
+    snapshot = load(path, **objects)
+    log = path + LOG
+    if not isinstance(snapshot, Snapshot):
+        cure = "give another path, and start=lambda: wane.load(...) to go on from this file"
+        raise refused(path, f"holds a {type(snapshot).__name__}, not a journal", cure)
+    if not os.path.exists(log):
+        raise refused(log, "is missing", "restore it, or make it an empty file to go without its calls")
+    with open(log, "rb") as file:
+        found = read_log(file.read(), log)
+    if found.records and found.records[0][0] > snapshot.sequence + 1:
+        problem = f"begins with call {found.records[0][0]}, its snapshot ends with {snapshot.sequence}"
+        raise refused(log, f"{problem}: the calls between are lost", "restore the files from one copy")
+    later = [r for r in found.records if r[0] > snapshot.sequence]
+    thing = snapshot.object
+    on_alarm, thing.on_alarm = thing.on_alarm, None  # these alarms have been given
+    for number, record in later:
+        replay(thing, number, record, log)
+    thing.on_alarm = on_alarm
+    return Found(thing, snapshot.sequence, len(later), found)
 
 
 def replay(thing: Any, number: int, record: list[Any], path: str) -> None:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, BinaryIO
 
-from wane.errors import FileError, InputError, MissingFileError, Setting
+from wane.errors import FileError, InputError, InUseError, MissingFileError, Setting
 from wane.state.files import replacing
+from wane.state.locks import Lock, by_another_run
 from wane.tables.chunks import Reader, Writer
 from wane.tables.csv import CsvReader, CsvWriter
 from wane.tables.jsonl import JsonReader, JsonWriter
@@ -171,6 +172,22 @@ def refuse_unwritable(given: Mapping[str, str | None]) -> None:
                 pass
         except OSError as error:
             raise unwritable(path, error, setting) from None
+
+
+@contextlib.contextmanager
+def owning(given: Mapping[str, str | None]) -> Iterator[None]:
+    """Hold the locks of files that will be written; ``given`` are paths by setting, None where there is none."""
+    with contextlib.ExitStack() as locks:
+        for setting, path in given.items():
+            if path is None or path == STANDARD or (os.path.exists(path) and not os.path.isfile(path)):
+                continue  # nothing that could be replaced
+            try:
+                locks.enter_context(Lock(path))
+            except InUseError as error:
+                raise by_another_run(path, setting, error) from None
+            except OSError as error:
+                raise unwritable(path, error, setting) from None
+        yield
 
 
 def unwritable(path: str, error: OSError, setting: str) -> FileError:

@@ -1,0 +1,126 @@
+"""The log of a journal: records that are whole, and at its end at most one that a crash cut short.
+
+A record is one line::
+
+    34 c23d31bb 17 ["update", [12, 3.5], {}, null]
+
+that is the length and the CRC-32 of the rest of the line, and the rest: the number of the call, and as JSON its name,
+its arguments, its keywords and the id that ``predict`` gave.
+
+A process writes one record at a time. If it dies, the log ends with the first bytes of one record; after a power
+failure the bytes that the disk did not get may be zeros. Whatever else stands there was damaged later, and may have
+been calls that were acknowledged.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from wane.state.encoding import dumps, loads
+from wane.state.files import refused
+
+HEAD = re.compile(rb"(\d{1,10}) ([0-9a-f]{8}) ")  # of what follows: the length and the CRC-32
+BEGUN = re.compile(rb"\d{1,10}|\d{1,10} [0-9a-f]{0,8}")  # the first bytes of that
+BODY = re.compile(rb"(\d{1,18}) (\[.*\])")
+TEXT = re.compile(rb"[ -~]*")  # what JSON in ASCII consists of
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a log holds.
+
+    Attributes:
+        records: the number of each call, and its name, arguments, keywords and id.
+        size: the bytes of these records.
+        torn: the bytes after them: of a record that a crash cut short, or none.
+    """
+
+    records: list[tuple[int, list[Any]]]
+    size: int
+    torn: bytes
+
+
+def line_of(number: int, record: list[Any]) -> bytes:
+    """One line of the log.
+
+    >>> line_of(17, ["update", [12, 3.5], {}, None])
+    b'34 c23d31bb 17 ["update", [12, 3.5], {}, null]\\n'
+    """
+    body = f"{number} {dumps(record)}".encode()
+    return b"%d %08x %s\n" % (len(body), zlib.crc32(body), body)
+
+
+def read_log(raw: bytes, path: str) -> Log:
+    """The records in the bytes of a log; a SavedFileError if a crash alone cannot have left them so."""
+    records: list[tuple[int, list[Any]]] = []
+    position = longest = 0
+    while (body := whole_at(raw, position)) is not None:
+        number, record = parsed(raw[body], position, path)
+        if records and number != records[-1][0] + 1:
+            raise refused(path, f"is corrupted: call {number} follows call {records[-1][0]}", "restore it from a copy")
+        records.append((number, record))
+        end = body.stop + 1  # a line feed
+        position, longest = end, max(longest, end - position)
+    rest = raw[position:]
+    if rest and not torn(rest, records[-1][0] + 1 if records else None, longest):
+        upto = f"after call {records[-1][0]:,}" if records else "from its beginning"
+        problem = (
+            f"is corrupted {upto}, at byte {position}: a crash cuts one record short, and the {len(rest):,} bytes "
+            "there are something else; nothing was changed"
+        )
+        cure = f"restore it from a copy, or keep its first {position} bytes only and give up the calls after them"
+        raise refused(path, problem, cure)
+    return Log(records, position, rest)
+
+
+def whole_at(raw: bytes, position: int) -> slice | None:
+    """Where the rest of the whole record is that begins there; None if it is not whole."""
+    head = HEAD.match(raw, position)
+    if head is None:
+        return None
+    body = slice(head.end(), head.end() + int(head[1]))
+    whole = raw[body.stop : body.stop + 1] == b"\n"
+    return body if whole and zlib.crc32(raw[body]) == int(head[2], 16) else None
+
+
+def parsed(body: bytes, position: int, path: str) -> tuple[int, list[Any]]:
+    """The number and the call of a record; its checksum is right, but anybody can compute one."""
+    try:
+        found = BODY.fullmatch(body)
+        name, arguments, keywords, _ = record = loads(found[2])  # type: ignore[index]
+        if isinstance(name, str) and isinstance(arguments, list) and isinstance(keywords, dict):
+            return int(found[1]), record  # type: ignore[index]
+    except (ValueError, TypeError, RecursionError, OverflowError):
+        pass
+    problem = f"is corrupted: the record at byte {position} holds no call, though its checksum is right"
+    raise refused(path, problem, "restore it from a copy")
+
+
+def torn(rest: bytes, number: int | None, longest: int) -> bool:
+    """Whether these bytes are the beginning of one record, with zeros where the disk did not get the rest.
+
+    Args:
+        rest: what follows the last whole record.
+        number: of the call that must come next; None if any may.
+        longest: the bytes of the longest whole record, which zeros alone do not exceed.
+
+    >>> line = line_of(17, ["update", [12, 3.5], {}, None])
+    >>> [torn(line[:n], 17, 50) for n in (1, 5, 20, len(line) - 1)], torn(line[:20], 18, 50)
+    ([True, True, True, True], False)
+    >>> torn(line.replace(b"12", b"13"), 17, 50), torn(line[:20] + bytes(9), 17, 50), torn(bytes(51), 17, 50)
+    (False, True, False)
+    """
+    written = rest.rstrip(b"\0")
+    head = HEAD.match(written)
+    if head is None:
+        return (not written or BEGUN.fullmatch(written) is not None) and (rest == written or len(rest) <= longest)
+    body, size = written[head.end() :], int(head[1])
+    if len(rest) > head.end() + size + 1 or len(body) > size or not TEXT.fullmatch(body):
+        return False
+    if len(body) == size and zlib.crc32(body) != int(head[2], 16):  # all of it is there, and it is wrong
+        return False
+    begins = b"" if number is None else b'%d ["' % number
+    return body.startswith(begins[: len(body)])
