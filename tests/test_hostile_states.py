@@ -368,6 +368,12 @@ def test_groups_are_checked():
             Groups.from_state_dict({**state, "last": last})
 
 
+def test_groups_that_share_knowledge_come_back():
+    groups = Groups("pool", alpha=0.1)
+    groups.run(["shop"] * 9, [0.0] * 9, [1.0] * 9, ["weekday", "weekend", "weekday"] * 3)
+    assert dumps(Groups.from_state_dict(groups.state_dict()).state_dict()) == dumps(groups.state_dict())
+
+
 def test_a_panel_with_a_giant_index_takes_no_memory():
     state = loads(dumps(Panel("magl", alpha=0.1).state_dict()))
     state["memory"]["index"]["count"] = 10**10

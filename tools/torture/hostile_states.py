@@ -39,7 +39,7 @@ from wane import learners, metrics, trackers  # noqa: E402
 from wane.conformal import ManySeries, Monitor, OnlineConformal  # noqa: E402
 from wane.errors import WaneError  # noqa: E402
 from wane.order_statistics import OrderStatistics  # noqa: E402
-from wane.panel import Panel  # noqa: E402
+from wane.panel import Groups, Panel  # noqa: E402
 from wane.state.encoding import dumps, loads  # noqa: E402
 from wane.state.files import payload, rebuilt  # noqa: E402
 from wane.trackers.history import History  # noqa: E402
@@ -71,6 +71,8 @@ def others():
         "many-series": ManySeries("magl", alpha=0.1, window=5),
         "panel-window": Panel("trailing-window", alpha=0.1, window=10, on_unbounded="allow"),
         "panel-auto": Panel("auto", alpha=0.1),
+        "panel-pool": Panel("pool", [0.1, 0.3]),
+        "groups-pool": Groups("pool", alpha=0.1),
         "panel-levels": Panel("simple-ogd", [0.1, 0.2], "cqr"),
         "conformal-auto": OnlineConformal("auto", alpha=0.1, window=5, history=4, max_pending=6),
     }
@@ -95,6 +97,8 @@ def targets():
             thing.warm_start([1.0, 2.0, 3.0])
         play(thing, 20)
         found[name] = loads(dumps(thing.state_dict())), {}
+    for state, given in found.values():
+        rebuilt(state, dict(given))  # what is not attacked is loaded, or the attacks would say nothing
     return found
 
 

@@ -63,7 +63,7 @@ def rebuild(cls: type[OnlineConformal], state: Any, objects: dict[str, Any]) -> 
     plain_data.refuse_other(cls, state)
     used = {"on_alarm"}
     given = damaged(lambda: dict(state["parameters"]))
-    trackers = [part(t, objects, used) for t in damaged(lambda: given.pop("tracker"))]
+    trackers = [part(t, objects, used) for t in damaged(lambda: list(given.pop("tracker")))]
     score = part(damaged(lambda: given.pop("score")), objects, used)
     if unused := objects.keys() - used:
         raise InputTypeError(f"nothing in this state asks for {', '.join(sorted(unused))}")

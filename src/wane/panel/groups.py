@@ -98,6 +98,7 @@ class Groups:
         with self._lock, Undo(self.parent, self.children):
             keys = pairs(ids, groups)
             places = self.parent.index.places(ids, add=True)
+            self.parent._make_room()
             order = np.argsort(places, kind="stable")
             streams, starts = stretches(places[order])
             names = [keys[i][0] for i in order[starts[:-1]]]

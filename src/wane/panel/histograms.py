@@ -14,13 +14,13 @@ ENOUGH = 200.0  # a histogram with fewer labels borrows from the neighbouring ag
 def age_of(n):
     """The histogram of series with n labels: 0, 1, 2, 3, 4-5, 6-8, 9-13, 14-21, 22-50, more."""
     if n < 4.0:
-        return int(n)
+        return int(max(n, 0.0))
     return 4 if n < 6.0 else 5 if n < 9.0 else 6 if n < 14.0 else 7 if n < 22.0 else 8 if n < 51.0 else 9
 
 
 def bin_of(score, guess, bins):
     """The bin of log(score / guess)."""
-    if score <= 0.0:
+    if not (score > 0.0 and guess > 0.0):  # NaN is neither: what a file says must not lead beyond the bins
         return 0
     return int(max(min((math.log(score / guess) - LOW) / BIN, bins - 1.0), 0.0))
 
