@@ -65,7 +65,7 @@ class Pool:
         self.sums, self.new = np.zeros(7), [0] * 7
         self.G, self.newG = np.zeros((k, 7, 7)), np.zeros((k, 7, 7))
         self.w, self.M = np.zeros((k, 7)), np.zeros((k, 7))
-        self.hist, self.q = np.zeros((k, 10, BINS)), np.full((k, 10), 1.5)
+        self.hist, self.q = np.zeros((k, 10, BINS)), np.full((k, 10), 1.3)
         self.z, self.new_misses = [0.0] * k, [0] * k
         self.labels = self.pending = self.new_played = 0
 
@@ -127,15 +127,16 @@ class Pool:
 
     def learn(self, rows):
         rows = [row for row in rows if not math.isnan(row[2])]
-        first = self.unit is None
-        if rows and first:
+        if rows and self.unit is None:
             self.begin([s for _, _, s, _ in rows], [size for _, size, _, _ in rows])
         for i, size, s, row in rows:
-            self.learn_row(
-                self.series.setdefault(i, Series(len(self.alphas))), i, size / self.unit, s / self.unit, row, first
-            )
-        if self.pending >= max(1, len(self.series) / 50, min(self.labels / 100, 16)):
+            self.learn_row(i, size / self.unit, s / self.unit, row)
+        if self.pending >= max(1, self.known() / 50, min(self.labels / 100, 16)):
             self.solve()
+
+    def known(self):
+        """How many series have a label."""
+        return sum(a.n > 0 for a in self.series.values())
 
     def begin(self, scores, sizes):
         """The unit is the power of two near the first scores, or near the sizes if all scores are 0."""
@@ -144,7 +145,8 @@ class Pool:
         self.usual = 1.0 if max(scores) > 0 else 1e-3
         self.mean_log = math.log(self.usual)
 
-    def learn_row(self, a, i, size, s, row, first):
+    def learn_row(self, i, size, s, row):
+        a = self.series.setdefault(i, Series(len(self.alphas)))
         # The panel: scores and sizes.
         log_s, log_size = clip(math.log(max(s, 0.02 * self.usual)), 64), self.log_size(size)
         terms = [1, clip(math.log(s), 64)] if s > 0 else [0, 0]
@@ -155,7 +157,7 @@ class Pool:
         # The regression and the histograms. A row without interval gets its features now, before it is learned.
         scale = self.scale(a, size)
         cold = row["cold"]
-        if cold and not first:
+        if cold and self.sums[2] > 0:
             row = self.predict(i, size * self.unit)
         for j, alpha in enumerate(self.alphas):
             if not row["cold"]:
@@ -172,7 +174,7 @@ class Pool:
             self.new_played += 1
 
         # The series itself.
-        part = s if first else min(s, 30 * scale)
+        part = min(s, 30 * scale) if a.n > 0 else s
         a.F, a.WF = FAST * a.F + part, FAST * a.WF + 1
         a.S, a.W, a.R, a.Y = SLOW * a.S + part, SLOW * a.W + 1, SLOW * a.R + math.sqrt(part), SLOW * a.Y + size
         a.n, a.REC = a.n + 1, max(a.REC, s)
@@ -184,7 +186,7 @@ class Pool:
                 a.Q[j] = max(a.Q[j] + max(0.15, 1 / a.n) * usual * ((s >= a.Q[j]) - alpha), 0.0)
 
     def solve(self):
-        share = min(1.0, self.pending / len(self.series))
+        share = min(1.0, self.pending / self.known())
         forget = 0.995**share
 
         # The usual score, and how scores grow with the size of the forecast.
@@ -226,4 +228,4 @@ class Pool:
             below = np.cumsum(hist)
             k = min(int(np.searchsorted(below, wanted)), int(np.flatnonzero(hist)[-1]))
             log_q = LOW + BIN * (k + min((wanted - (below[k] - hist[k])) / hist[k], 1.0))
-            self.q[j, age] = math.exp((labels * log_q + 20 * math.log(1.2)) / (labels + 20))
+            self.q[j, age] = math.exp((labels * log_q + 20 * math.log(1.3)) / (labels + 20))
