@@ -64,8 +64,9 @@ class Pool:
         self.usual, self.mean_log, self.mean_size, self.slope = 1.0, 0.0, 0.0, 0.0
         self.sums, self.new = np.zeros(7), [0] * 7
         self.G, self.newG = np.zeros((k, 7, 7)), np.zeros((k, 7, 7))
-        self.w, self.M = np.zeros((k, 7)), np.zeros((k, 7))
-        self.hist, self.q = np.zeros((k, 10, BINS)), np.full((k, 10), 1.3)
+        self.w, self.newM = np.zeros((k, 7)), np.zeros((k, 7))
+        self.hist, self.new_hist = np.zeros((k, 10, BINS)), np.zeros((k, 10, BINS))
+        self.q = np.full((k, 10), 1.3)
         self.z, self.new_misses = [0.0] * k, [0] * k
         self.labels = self.pending = self.new_played = 0
 
@@ -159,13 +160,13 @@ class Pool:
         cold = row["cold"]
         if cold and self.sums[2] > 0:
             row = self.predict(i, size * self.unit)
-        for j, alpha in enumerate(self.alphas):
+        for j in range(len(self.alphas)):
             if not row["cold"]:
-                x, guess = [clip(v, 16) for v in row["x"][j]], row["guess"][j]
-                self.M[j] += [whole(((1 - alpha) if s >= guess else -alpha) * v, 2**20) for v in x]
-                self.newG[j] += [[whole(v * u, 2**20) for v in x] for u in x]
+                x, guess = [whole(clip(v, 16), 1024) for v in row["x"][j]], row["guess"][j]
+                self.newG[j] += np.outer(x, x)
+                self.newM[j] += x if s >= guess else 0
                 bin = int(min(max((math.log(s / guess) - LOW) / BIN, 0), BINS - 1)) if s > 0 else 0
-                self.hist[j, row["age"], bin] += 1
+                self.new_hist[j, row["age"], bin] += 1
             if not cold and row["radii"][j] <= s * self.unit:
                 a.misses[j] += 1
                 self.new_misses[j] += 1
@@ -190,13 +191,12 @@ class Pool:
         forget = 0.995**share
 
         # The usual score, and how scores grow with the size of the forecast.
-        self.sums += np.array(self.new) / 2.0**16
+        self.sums, self.new = forget * self.sums + np.array(self.new) / 2.0**16, [0] * 7
         positive, logs, count, mean, size, square, product = self.sums
         self.usual = 1.5 * math.exp(logs / positive) if positive > 0 else 1e-3
         self.mean_log, self.mean_size = mean / count, size / count
         slope = (product / count - self.mean_size * self.mean_log) / (max(square / count - self.mean_size**2, 0) + 0.05)
         self.slope = min(max(slope, 0.0), 1.2) if count > 20 else 0.0
-        self.sums, self.new = forget * self.sums, [0] * 7
 
         for j, alpha in enumerate(self.alphas):
             # The common factor.
@@ -204,15 +204,16 @@ class Pool:
             trust = self.new_played / (self.new_played + 50)
             self.z[j] = clip(0.7**share * self.z[j] + 0.5 * late * trust, 1.5)
             # One Newton step of the quantile regression, at most 0.1 long.
-            self.G[j] += self.newG[j] / 2.0**20
-            step = np.linalg.solve(self.G[j] + 20 * np.eye(7), self.M[j] / 2.0**20) / 0.25
+            new = self.newG[j] / 1024.0**2
+            self.G[j] = forget * self.G[j] + new
+            above = self.newM[j] / 1024.0 - alpha * new[0]  # the features of scores above the guess, less their share
+            step = np.linalg.solve(self.G[j] + 20 * np.eye(7), above) / 0.25
             self.w[j] += step * 0.1 / max(0.1, np.abs(step).max())
-            self.G[j] *= forget
             # The factors.
+            self.hist[j] = forget * self.hist[j] + self.new_hist[j]
             for age in range(10):
                 self.factor(j, age)
-            self.hist[j] *= forget
-        self.newG[:], self.M[:], self.new_misses = 0, 0, [0] * len(self.alphas)
+        self.newG[:], self.newM[:], self.new_hist[:], self.new_misses = 0, 0, 0, [0] * len(self.alphas)
         self.pending = self.new_played = 0
 
     def factor(self, j, age):
