@@ -185,3 +185,14 @@ def test_scores_without_scale_make_no_trouble():
         r = radii(play(table, LEVELS), LEVELS)[2:]
         assert np.isfinite(r).all()
         assert (r >= 0.0).all()
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_rows_and_the_shared_part_make_the_panel_again(delay):
+    data = Data(missing=0.1)
+    early, late = data.t < 20, data.t >= 20
+    panel = play(data.table(early), LEVELS, delay=delay).panel
+    ids, rows = panel.rows()
+    back = wane.Panel.from_rows({"method": "pool", "alpha": LEVELS}, ids[::-1], rows[::-1], panel.shared())
+    made, wanted = (play(data.table(late), LEVELS, delay=delay, panel=p) for p in (back, panel))
+    assert same(radii(made, LEVELS), radii(wanted, LEVELS))
