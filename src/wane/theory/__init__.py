@@ -21,6 +21,7 @@ from wane.theory.game_record import Record
 from wane.theory.intervals import covering, interval_regrets_to_discounted, strongly_adaptive_bound
 from wane.theory.losses import Absolute, Linear, Quadratic
 from wane.theory.multiscale import change_of_discount, multiscale_bound, odd_bound
+from wane.theory.pool import pool_bound
 from wane.theory.potentials import potential, prediction_rule
 from wane.theory.regret import (
     IntervalRegret,
@@ -61,6 +62,7 @@ __all__ = [
     "odd_bound",
     "ogd_bound",
     "play",
+    "pool_bound",
     "potential",
     "prediction_rule",
     "statistics",

@@ -63,13 +63,18 @@ def calibration_bound(
     wanted = max(wanted, eps / 5.0)
     if wanted > LARGEST * min(1.0, eps):
         return math.inf
+    return largest_sum(v, h, wanted, eps) + (2.0 + as_number("exceptions", exceptions)) * h
+
+
+def largest_sum(v: float, h: float, wanted: float, epsilon: float) -> float:
+    """Return the largest s at which the learner plays at most ``wanted``, rounded up."""
     low, high = 0.0, h
-    while played(v, high, h, eps) <= wanted:
+    while played(v, high, h, epsilon) <= wanted:
         low, high = high, 2.0 * high
     while high - low > RELATIVE * high:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if played(v, middle, h, eps) <= wanted else (low, middle)
-    return high + (2.0 + as_number("exceptions", exceptions)) * h
+        low, high = (middle, high) if played(v, middle, h, epsilon) <= wanted else (low, middle)
+    return high
 
 
 def played(v: float, s: float, h: float, epsilon: float) -> float:

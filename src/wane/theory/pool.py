@@ -1,0 +1,65 @@
+"""The coverage of one series of a pooled panel: the theorem behind the method ``pool`` of ``wane.Panel``."""
+
+from __future__ import annotations
+
+import math
+
+from wane.errors import InputError
+from wane.theory.arguments import as_number
+from wane.theory.calibration import largest_sum
+
+UNIT = 0.1  # the correction is measured in at least this share of the largest score
+CAP = 1.5  # a radius is at most this many times the largest score,
+CAP_EARLY = 8.0  # and this over the number of labels times more
+EPSILON = 1.0  # of the rule
+ROUNDING = 1e-9  # of a logarithm that is a whole number
+
+
+def pool_bound(
+    labels: float,
+    misses: float,
+    alpha: float,
+    delay: int = 0,
+    growth: float = 1.0,
+    narrower: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    r"""How far the misses of one series of a pooled panel can be from alpha times its labels, below and above.
+
+    It holds for each series by itself, for any scores, whatever the other series do and whatever the shared part of
+    the panel says: :math:`\text{lower} \le \text{misses} - \alpha\,\text{labels} \le \text{upper}`. It is about the
+    long run. For a few hundred labels the upper side says little, and how well short series are covered is only
+    measured. The page about panels in the documentation has the measurements and the proof.
+
+    Let R be the largest score of the series so far, n the number of its labels and b > 0 what the shared part says. The
+    radius is :math:`r = \min(\max(0, b + u x), R (1.5 + 8 / n))` with :math:`u = \max(b, R / 10)`, without the minimum
+    while R = 0, and x comes from the odd rule of the paper on the misses, with the constant hint
+    :math:`h = \max(\alpha, 1 - \alpha)`. With V the sum of the squares of miss - alpha, and S(X) the largest sum at
+    which the rule plays at most X, the lower side is :math:`-S(1) - (d + 1) \alpha` and the upper one
+    :math:`S(95) + (d + 1 + N)(1 - \alpha)`, where N counts labels that exceed all known ones by half.
+
+    Args:
+        labels: the labels of the series that were learned for a row with an interval.
+        misses: how many of them were not covered; a score equal to the radius is a miss.
+        alpha: the share of misses that was asked for.
+        delay: at most so many earlier predictions of the series wait for their label when one is made.
+        growth: the largest score of the series over its first score that is not 0.
+        narrower: the result for the next narrower level of the same series, if there is one.
+
+    >>> lower, upper = pool_bound(5000, 500, alpha=0.1)
+    >>> round(lower), round(upper)
+    (-39, 134)
+    """
+    n, m = as_number("labels", labels), as_number("misses", misses)
+    a, d = as_number("alpha", alpha, strict=True), as_number("delay", delay)
+    if a >= 1.0:
+        raise InputError(f"is {a}; wanted a number < 1", about="alpha")
+    if m > n:
+        raise InputError(f"are {m:g} of {n:g} labels", about="misses", cure="give the labels that were learned")
+    records = math.floor(math.log(as_number("growth", growth, minimum=1.0), CAP) + ROUNDING)
+    h, variance = max(a, 1.0 - a), m * (1.0 - a) ** 2 + (n - m) * a**2
+    exceptions = (d + 1.0) * (1.0 + records)
+    upper = largest_sum(variance, h, (CAP + CAP_EARLY) / UNIT, EPSILON) + (d + 1.0 + exceptions) * (1.0 - a)
+    lower = largest_sum(variance, h, 1.0, EPSILON) + (d + 1.0) * a
+    if narrower is not None:  # a radius that the narrower level has lifted is missed when that level is missed
+        lower += narrower[1] - narrower[0] + d + 1.0
+    return -lower, upper
