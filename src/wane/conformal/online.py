@@ -12,7 +12,7 @@ from wane.checks import described, discount_factor, whole
 from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
-from wane.conformal.settings import Settings, bound_of, checked_band, trackers_for
+from wane.conformal.settings import Settings, bound_of, checked_band, gradients_of, trackers_for
 from wane.conformal.waiting import Made, Waiting
 from wane.errors import InputTypeError
 from wane.scores import Score, as_score, uniforms
@@ -21,6 +21,7 @@ from wane.state.files import known
 from wane.trackers import Tracker
 
 INFINITY = math.inf
+ONE_SIDE = "the lemmas are about one tracker a level"
 
 
 @known
@@ -311,7 +312,7 @@ class OnlineConformal:
         covered: tuple[bool, ...]
         said: tuple[float, ...] = (below,)
         if settings.one_sided:
-            covered = covered_in_order(below, radii, settings.columns)
+            covered = covered_in_order(below, radii, settings.columns, settings.closed)
         else:
             covered, said = settings.covered_each(below, above, radii), (below, above)
         waiting.label(id, said, covered, before, after)
@@ -341,9 +342,8 @@ class OnlineConformal:
 
     def _metrics(self, i: int) -> Metrics:
         m, tracker = self.monitors[i], self.trackers[i]
-        bound, reason = (
-            (None, "the lemmas are about one tracker a level") if self.score.sides == 2 else bound_of(tracker)
-        )
+        proved = bound_of(tracker, m.coverage_error) if self.score.sides == 1 else (None, ONE_SIDE)
+        told = gradients_of(tracker) if self.score.sides == 1 else (None, None)
         seen = (m.alpha, m.rounds, m.coverage, m.window, m.local_coverage, m.worst_local_coverage, m.worst_round)
         wide = (m.width, m.local_width, m.unbounded, m.band, m.longest_misses, m.coverage_error)
-        return Metrics(*seen, *wide, bound, reason, len(self._waiting.pending), self.expired)
+        return Metrics(*seen, *wide, *proved, *told, len(self._waiting.pending), self.expired)

@@ -5,16 +5,19 @@ Reference: Zhang, Bombara, Yang, "Discounted Adaptive Online Learning: Towards B
 """
 
 from wane.theory.adversary import RandomSigns
-from wane.theory.bounds import (
-    adagrad_bound,
-    base_bound,
-    base_undiscounted_bound,
-    constant_ogd_bound,
-    lower_bound,
-    main_bound,
-    ogd_bound,
-)
+from wane.theory.bounds import base_bound, base_undiscounted_bound, lower_bound, main_bound
 from wane.theory.calibration import calibration_bound
+from wane.theory.coverage import (
+    OcpBound,
+    coverage_bound,
+    forgetting_bound,
+    late_coverage_bounds,
+    nested_coverage_bounds,
+    ocp_main_bound,
+    target_rate_bound,
+    target_rate_rounds,
+)
+from wane.theory.descent_bounds import adagrad_bound, constant_ogd_bound, ogd_bound, ogd_rate_bound
 from wane.theory.drift import DriftingTarget, best_fixed
 from wane.theory.game import play
 from wane.theory.game_record import Record
@@ -39,6 +42,7 @@ __all__ = [
     "DriftingTarget",
     "IntervalRegret",
     "Linear",
+    "OcpBound",
     "Quadratic",
     "RandomSigns",
     "Record",
@@ -50,22 +54,30 @@ __all__ = [
     "calibration_bound",
     "change_of_discount",
     "constant_ogd_bound",
+    "coverage_bound",
     "covering",
     "discounted_regret",
     "discounted_regret_path",
     "dynamic_regret",
+    "forgetting_bound",
     "interval_regrets_to_discounted",
+    "late_coverage_bounds",
     "lower_bound",
     "main_bound",
     "multiscale_bound",
+    "nested_coverage_bounds",
+    "ocp_main_bound",
     "odd_bound",
     "ogd_bound",
+    "ogd_rate_bound",
     "play",
     "potential",
     "prediction_rule",
     "statistics",
     "strongly_adaptive_bound",
     "strongly_adaptive_regret",
+    "target_rate_bound",
+    "target_rate_rounds",
     "weighted_average_loss",
     "weighted_average_loss_bound",
     "weights",
