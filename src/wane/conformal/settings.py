@@ -364,7 +364,7 @@ def bound_of(tracker: Any, counted: float | None = None) -> tuple[float | None, 
             has learned. Where a past that was learned before makes the two sums differ, the difference is added.
     """
     if not hasattr(tracker, "coverage_bound"):
-        return None, f"there is a bound for auto, magl and magl-d, not for {type(tracker).__name__}"
+        return None, f"there is a bound for auto, magl, magl-d and portfolio, not for {type(tracker).__name__}"
     try:
         bound, own = tracker.coverage_bound(), tracker.coverage_sum()
     except (TypeError, ValueError) as error:

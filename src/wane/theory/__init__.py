@@ -24,6 +24,7 @@ from wane.theory.game_record import Record
 from wane.theory.intervals import covering, interval_regrets_to_discounted, strongly_adaptive_bound
 from wane.theory.losses import Absolute, Linear, Quadratic
 from wane.theory.multiscale import change_of_discount, multiscale_bound, odd_bound
+from wane.theory.portfolio import portfolio_bet, portfolio_bounds
 from wane.theory.potentials import potential, prediction_rule
 from wane.theory.regret import (
     IntervalRegret,
@@ -71,6 +72,8 @@ __all__ = [
     "ogd_bound",
     "ogd_rate_bound",
     "play",
+    "portfolio_bet",
+    "portfolio_bounds",
     "potential",
     "prediction_rule",
     "statistics",
