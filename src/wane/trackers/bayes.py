@@ -51,6 +51,7 @@ class Bayes(Tracker):
     """
 
     parameters = ("alpha", "max_score", "discount", "cells", "published", "domain", "on_missing")
+    added = ("published",)  # since the first files
     memory = ("rounds", "counts", "n")
     atomic = True
 
