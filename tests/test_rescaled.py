@@ -45,6 +45,13 @@ def test_the_rescaling_trick(name, seed, mean):
     same_game(make().run(g * (weights if dim is None else weights[:, None])), want)
 
 
+def test_a_learner_with_a_limit_is_refused_at_once():
+    for limited in (learners.CoinBetting(), learners.StronglyAdaptive(learners.AdaGrad(2.0), diameter=2.0)):
+        with pytest.raises(ValueError, match="gradients of any size") as caught:
+            learners.Rescaled(limited)
+        assert caught.value.argument == "learner" and "MagnitudeLearner" in caught.value.cure
+
+
 @scale_free
 def test_rescaled_hands_a_discount_of_zero_on(name):
     make, dim = SCALE_FREE[name]

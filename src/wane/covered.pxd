@@ -1,1 +1,2 @@
 cpdef covers(radius, score)
+cpdef holds(radius, score)

@@ -2,7 +2,8 @@
 
 *Learning* asks whether the radius exceeded the score (``covers``). This is the paper's rule (Section 3): a tie is a
 miss. Trackers learn by it, and the monitors, the counts of a panel, ``Table.covered`` and ``wane.metrics.covered``
-follow it, so that coverage can be held against alpha and against the bounds of the theory.
+follow it, so that coverage can be held against alpha and against the bounds of the theory. A tracker that was told
+``tie="covered"`` learns a tie as covered (``holds``), and what it learned as covered is not counted as a miss.
 
 *Judging a finished set* asks whether the label lies in it (``contains`` for an interval, ``holds`` for a set that a
 radius makes). Sets are closed: their edge belongs to them. This is what ``y in prediction`` says, and what a reader of

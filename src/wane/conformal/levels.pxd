@@ -1,5 +1,5 @@
 cimport cython
-from wane.covered cimport covers
+from wane.covered cimport covers, holds
 from wane.state.cells cimport Cells
 from wane.trackers.base cimport Tracker
 
@@ -51,4 +51,4 @@ cdef class Levels:
 
 cpdef tuple in_order(tuple values, tuple columns)
 
-cpdef tuple covered_in_order(score, tuple radii, tuple columns)
+cpdef tuple covered_in_order(score, tuple radii, tuple columns, tuple closed)

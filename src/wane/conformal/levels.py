@@ -18,7 +18,7 @@ try:
 except ImportError:
     from wane import _cython as cython
 
-from wane.covered import covers
+from wane.covered import covers, holds
 from wane.state import data as plain_data
 from wane.state.cells import Cells
 from wane.trackers.base import Tracker
@@ -267,6 +267,9 @@ def in_order(values, columns):
     return tuple([values[c] for c in columns])
 
 
-def covered_in_order(score, radii, columns):
-    """Say whether each level covered a score, by the rule for learning, in the order of the user's levels."""
-    return tuple([covers(radii[c], score) for c in columns])
+def covered_in_order(score, radii, columns, closed):
+    """Say whether each level covered a score, as its tracker learned it, in the order of the user's levels.
+
+    ``closed[c]`` says whether the tracker of column c learns a tie as covered.
+    """
+    return tuple([holds(radii[c], score) if closed[c] else covers(radii[c], score) for c in columns])

@@ -12,7 +12,7 @@ from wane.conformal.labels import Label, learn
 from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
-from wane.conformal.settings import Settings, bound_of, checked_band, trackers_for
+from wane.conformal.settings import Settings, bound_of, checked_band, gradients_of, trackers_for
 from wane.conformal.waiting import Waiting
 from wane.errors import InputTypeError
 from wane.scores import Score, as_score, uniforms
@@ -22,6 +22,7 @@ from wane.state.forks import SINGLE, lock_of
 from wane.trackers import Tracker
 
 INFINITY = math.inf
+ONE_SIDE = "the lemmas are about one tracker a level"
 
 
 @known
@@ -313,7 +314,7 @@ class OnlineConformal:
         below, above = settings.scored(made.output, y, made.u, made.radii)
         said: tuple[float, ...] = (below,)
         if settings.one_sided:
-            covered = covered_in_order(below, made.radii, settings.columns)
+            covered = covered_in_order(below, made.radii, settings.columns, settings.closed)
         else:
             covered, said = settings.covered_each(below, above, made.radii), (below, above)
         return Label(self._levels, waiting, self.monitors, self._alarmed, made, below, above, said, covered, d)
@@ -329,12 +330,11 @@ class OnlineConformal:
 
     def _metrics(self, i: int) -> Metrics:
         m, tracker = self.monitors[i], self.trackers[i]
-        bound, reason = (
-            (None, "the lemmas are about one tracker a level") if self.score.sides == 2 else bound_of(tracker)
-        )
+        proved = bound_of(tracker, m.coverage_error) if self.score.sides == 1 else (None, ONE_SIDE)
+        told = gradients_of(tracker) if self.score.sides == 1 else (None, None)
         seen = (m.alpha, m.rounds, m.coverage, m.window, m.local_coverage, m.worst_local_coverage, m.worst_round)
         wide = (m.width, m.local_width, m.unbounded, m.band, m.longest_misses, m.coverage_error)
-        return Metrics(*seen, *wide, bound, reason, len(self._waiting.pending), self.expired)
+        return Metrics(*seen, *wide, *proved, *told, len(self._waiting.pending), self.expired)
 
 
 def key_of(id: Any) -> Hashable:

@@ -137,11 +137,15 @@ def shown(value: Any) -> str:
 class Metrics:
     """How well one level has done on the labels so far. A number that does not exist yet is NaN.
 
-    ``coverage`` is the share of labels with radius > score. Names with ``local_`` are about the last ``window`` labels.
+    ``coverage`` is the share of labels with radius > score, or radius >= score if the tracker was told
+    ``tie="covered"``. Names with ``local_`` are about the last ``window`` labels.
     ``worst_local_coverage`` is the smallest local coverage of a full window, and ``worst_round`` the label with which
     that window ended. ``width`` is the mean of the finite widths; ``unbounded`` counts the other ones. Local coverage
     outside of ``band`` raises an alarm. ``coverage_error`` is the (discounted) sum of miss - alpha. ``coverage_bound``
-    is the bound that the paper's lemmas give for it, or None where they do not apply; then ``no_bound`` says why.
+    is what theory proves that its absolute value is at most, or None where nothing is proved about misses; then
+    ``no_bound`` says why. ``gradient_sum`` is minus the (discounted) sum of the gradients of the loss that ``magl`` and
+    ``magl-d`` learn from, and ``gradient_bound`` the bound of the paper's lemmas for it: with the pinball loss both are
+    about misses, with another loss they are not. They are None where the lemmas do not apply.
     """
 
     alpha: float
@@ -159,6 +163,8 @@ class Metrics:
     coverage_error: float
     coverage_bound: float | None
     no_bound: str | None
+    gradient_sum: float | None
+    gradient_bound: float | None
     pending: int
     expired: int
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from wane.checks import EXTREME, alpha_of, described, scalar, share
 from wane.conformal.levels import Levels, covered_in_order, in_order
-from wane.covered import covers
+from wane.covered import covers, holds
 from wane.errors import Cure, InputError, InputTypeError, Setting, UnboundedError
 from wane.scores import IntervalScore, OneSided, Score
 from wane.scores.base import EVERYWHERE
@@ -26,6 +26,7 @@ POLICIES = ("error", "clip", "allow")
 OUTSIDE = "correct it, or widen the limits"
 LARGER = "measure in a larger unit"
 SIGNED = "a score that may be negative needs signed=True"
+SAME = 1e-9  # two sums over the same rounds differ by rounding only
 TOO_FEW = "there are too few scores for a finite set, or so many misses that the method's level has left (0, 1)"
 
 
@@ -64,6 +65,7 @@ class Settings:
         short = tuple(f"_{a:g}" for a in self.alphas)
         exact = short if len(set(short)) == len(short) else tuple(f"_{a!r}" for a in self.alphas)
         self.suffixes = exact if self.several else ("",)  # by level, for the names of columns in tables
+        self.closed = (False,) * self.width  # by column: whether the tracker learns a tie as covered
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a copy. ``EVERYWHERE`` stays the same object, because it is recognised by identity."""
@@ -76,10 +78,15 @@ class Settings:
         return len(self.alphas) * self.score.sides
 
     def arranged(self, trackers: list[Tracker]) -> Levels:
-        """Arrange trackers as levels. They are given in the order of alpha, those of the lower side first."""
+        """Arrange trackers as levels. They are given in the order of alpha, those of the lower side first.
+
+        From now on a tie counts for each level as its tracker learns it.
+        """
         n, sides = len(self.alphas), self.score.sides
         narrowest_first = sorted(range(n), key=self.columns.__getitem__)
-        return Levels([trackers[s * n + i] for s in range(sides) for i in narrowest_first], sides)
+        by_column = [trackers[s * n + i] for s in range(sides) for i in narrowest_first]
+        self.closed = tuple(tracker.at_tie == 0.0 for tracker in by_column)
+        return Levels(by_column, sides)
 
     def in_user_order(self, trackers: list[Tracker]) -> list[Tracker]:
         """Undo ``arranged``: return the trackers of the levels in the order of alpha."""
@@ -101,9 +108,9 @@ class Settings:
         return values if self.several else values[0]
 
     def covered_each(self, below: float, above: float, radii: tuple[float, ...]) -> tuple[bool, ...]:
-        """Return whether each level covered the label, by the rule for learning, in the user's order."""
+        """Return whether each level covered the label, as its trackers learned it, in the user's order."""
         if self.score.sides == 1:
-            return covered_in_order(below, radii, self.columns)
+            return covered_in_order(below, radii, self.columns, self.closed)
         return tuple([self.covered(below, above, radii, i) for i in range(len(self.alphas))])
 
     def scored(self, output: Any, y: Any, u: float | None, radii: tuple[float, ...]) -> tuple[float, float]:
@@ -162,14 +169,17 @@ class Settings:
         return np.ascontiguousarray(radii[:, c]), np.ascontiguousarray(radii[:, len(self.alphas) + c])
 
     def covered(self, below: Any, above: Any, radii: Any, i: int) -> Any:
-        """Return whether the i-th level covered on all sides, by the rule for learning.
+        """Return whether the i-th level covered on all sides, as its trackers learned it.
 
         The answer is False where there is no label or no radius. ``radii[c]`` is column c: ``radii`` is a tuple of
         numbers, or the transpose of an array with a row for each round.
         """
         c = self.columns[i]
-        inside = covers(radii[c], below)
-        return inside if self.score.sides == 1 else inside & covers(radii[len(self.alphas) + c], above)
+        inside = self._covers(radii, c, below)
+        return inside if self.score.sides == 1 else inside & self._covers(radii, len(self.alphas) + c, above)
+
+    def _covers(self, radii: Any, column: int, score: Any) -> Any:
+        return holds(radii[column], score) if self.closed[column] else covers(radii[column], score)
 
     def refuse_unbounded(self, radii: np.ndarray, order: np.ndarray | None = None) -> None:
         """Raise an error about the first infinite radius, unless the user allows them; NaN means no prediction.
@@ -345,14 +355,37 @@ def policy(score: Score, on_unbounded: str, limits: tuple[float, float]) -> str:
     return on_unbounded
 
 
-def bound_of(tracker: Any) -> tuple[float | None, str | None]:
-    """Return the bound that the paper's lemmas give for the coverage error, or None and why they do not apply."""
+def bound_of(tracker: Any, counted: float | None = None) -> tuple[float | None, str | None]:
+    """Return the bound that theory gives for the coverage error, or None and why there is none.
+
+    Args:
+        tracker: whose bound it is.
+        counted: the coverage error that the bound will stand beside. The bound is about the tracker's own sum of all it
+            has learned. Where a past that was learned before makes the two sums differ, the difference is added.
+    """
     if not hasattr(tracker, "coverage_bound"):
-        return None, f"there is a bound for auto, magl and magl-d, not for {type(tracker).__name__}"
+        return None, f"there is a bound for auto, magl, magl-d and portfolio, not for {type(tracker).__name__}"
     try:
-        return tracker.coverage_bound(), None
+        bound, own = tracker.coverage_bound(), tracker.coverage_sum()
     except (TypeError, ValueError) as error:
         return None, str(error)
+    apart = 0.0 if counted is None else abs(counted - own)
+    if apart <= SAME * (abs(own) + tracker.rounds):
+        return bound, None
+    if apart <= bound:
+        return bound + apart, None
+    return None, (
+        "the bound is about all that the tracker has learned, and coverage_error counts something else: another alpha, "
+        "or discounts that the method ignores"
+    )
+
+
+def gradients_of(tracker: Any) -> tuple[float | None, float | None]:
+    """Return the sum of the gradients that a tracker was told, and its bound; None where theory has none."""
+    try:
+        return tracker.gradient_sum(), tracker.gradient_bound()
+    except (AttributeError, TypeError, ValueError):
+        return None, None
 
 
 def learned_pattern(what: str) -> InputError:

@@ -15,8 +15,12 @@ import numpy as np
 from wane.checks import discount_factor
 from wane.errors import InputError, TooLargeError
 from wane.learners.base import Learner, VectorLearner
+from wane.learners.coin_betting import CoinBetting
 from wane.learners.constrained import checked
+from wane.learners.strongly_adaptive import StronglyAdaptive
 from wane.vectors import norm
+
+LIMITED = (CoinBetting, StronglyAdaptive)  # a gradient above their lipschitz is an error
 
 
 class Rescaled(VectorLearner):
@@ -26,7 +30,7 @@ class Rescaled(VectorLearner):
     effect.
 
     Args:
-        learner: a learner with discount 1; from now on it belongs to this one.
+        learner: a learner with discount 1 that takes gradients of any size; from now on it belongs to this one.
         discount: the default discount.
 
     >>> from wane.learners import MagnitudeLearner
@@ -47,6 +51,13 @@ class Rescaled(VectorLearner):
                 f"Rescaled needs a learner with discount 1, got {learner!r}",
                 argument="learner",
                 cure="give the discount to Rescaled",
+            )
+        if isinstance(learner, LIMITED):
+            raise InputError(
+                f"Rescaled needs a learner that takes gradients of any size, and {type(learner).__name__} takes none "
+                "above its lipschitz: the weights of old discounts soon exceed any limit",
+                argument="learner",
+                cure="use the learner's own discount, if it has one, or a scale-free learner such as MagnitudeLearner",
             )
         super().__init__(discount_factor(discount), learner.dim)
         self.learner = learner

@@ -170,7 +170,8 @@ def _charts(track: Track, found: list[Numbers], k: int, settings: Mapping[str, A
         _of_method(settings, name, track.method, len(found)) for name in ("coverage_bound", "discount")
     )
     if track.bounds is not None:
-        bounds, discounts = list(track.bounds), [track.discount] * len(found)
+        bounds = [None if b is None or not math.isfinite(b) else b for b in track.bounds]
+        discounts = [track.discount] * len(found)
     for i, n in enumerate(found):
         given = discounts[i]
         discount = 1.0 if given is None else given
@@ -185,6 +186,7 @@ def _charts(track: Track, found: list[Numbers], k: int, settings: Mapping[str, A
                 "worst_at": [at - start for at in worst_at] if worst_at else None,
                 "bound": bounds[i],
                 "discount": discount,
+                "gradients": None if track.gradients is None else track.gradients[i],
             }
         )
     return made

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from wane.conformal.settings import bound_of
+from wane.conformal.settings import bound_of, gradients_of
 from wane.report.track import Track
 from wane.runs import Report
 
@@ -21,27 +20,34 @@ def tracks(made: Report, name: str) -> list[Track]:
     for t in kept:
         own = name if made.columns.id is None else str(t.id)
         columns: dict[str, Any] = {"time": t.time, "y": t.y, "y_hat": t.y_hat, "lower": t.lower, "upper": t.upper}
-        bounds, discount = (None, 1.0) if len(kept) > MANY else theory(made, t)
-        track = Track.judged(own, made.method, levels=made.alpha, bounds=bounds, discount=discount, **columns)
+        known = {} if len(kept) > MANY else theory(made, t)
+        track = Track.judged(own, made.method, levels=made.alpha, **known, **columns)
         if track is not None:
             found.append(track)
     return found
 
 
-def theory(made: Report, track: Any) -> tuple[Sequence[float | None] | None, float]:
-    """What the theory allows the sum of misses of a series at each level, and its discount.
+def theory(made: Report, track: Any) -> dict[str, Any]:
+    """What the theory says of a series: the ``bounds``, ``discount`` and ``gradients`` of its track.
 
-    There is no bound if the chart shows another sum than the theory speaks of: if the run goes on from a state or warms
+    There is nothing if the chart shows another sum than the theory speaks of: if the run goes on from a state or warms
     up, if the score has two sides, or if a true value lies at the very end of an interval, which the methods count as
     missed.
     """
     design = made.panel.settings
     if made.resumed or design.warm_up or design.score.sides == 2:
-        return None, 1.0
+        return {}
     y = track.y[:, None]
     if np.any((y == track.lower) | (y == track.upper)):
-        return None, 1.0
+        return {}
     trackers = made.panel.trackers(track.id)
     learner = getattr(trackers[0], "learner", None)
     bounds = [bound_of(trackers[column])[0] for column in design.columns]
-    return bounds, float(getattr(learner, "discount", 1.0))
+    gradients = [finite(gradients_of(trackers[c])) if bounds[i] is None else None for i, c in enumerate(design.columns)]
+    return {"bounds": bounds, "discount": float(getattr(learner, "discount", 1.0)), "gradients": gradients}
+
+
+def finite(pair: tuple[float | None, float | None]) -> tuple[float, float] | None:
+    """A sum and its bound, unless one of them is missing or infinite."""
+    total, bound = pair
+    return None if total is None or bound is None or not np.isfinite([total, bound]).all() else (total, bound)

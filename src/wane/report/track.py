@@ -31,6 +31,8 @@ class Track:
         covered: (T, L), 1 or 0, and NaN where there is no label; None: an outcome at an end is inside.
         bounds: (L,), what the theory allows the sum of miss - alpha at each level, None where it says nothing.
         discount: of that sum.
+        gradients: (L,), for a method whose loss counts no misses: at each level the sum of its gradients and its bound,
+            or None.
 
     >>> track = Track("demo", "auto", None, [1.0, 5.0], [1.5, 1.5], [0.1], [0.0, 0.0], [3.0, 3.0])
     >>> track.covered[:, 0]
@@ -48,6 +50,7 @@ class Track:
     covered: Any = None
     bounds: Any = None
     discount: float = 1.0
+    gradients: Any = None
 
     def __post_init__(self) -> None:
         """Arrays of the right shapes, or an error."""

@@ -1,6 +1,20 @@
 """Online conformal prediction: the radius for the next score."""
 
-from wane.trackers import auto, bayes, control, decaying, eci, linear, saocp, trivial  # noqa: F401  # they register
+from wane.trackers import (  # noqa: F401  # they register
+    auto,
+    bayes,
+    control,
+    cop,
+    decaying,
+    eci,
+    eci_cutoff,
+    eci_integral,
+    linear,
+    loss_methods,
+    portfolio,
+    saocp,
+    trivial,
+)
 from wane.trackers.aci import AdaptiveConformal
 from wane.trackers.agaci import AggregatedConformal
 from wane.trackers.base import Tracker, load

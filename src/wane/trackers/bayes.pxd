@@ -9,6 +9,8 @@ cdef double TINY
 cdef class Bayes(Tracker):
     cdef readonly double max_score, discount
     cdef readonly Py_ssize_t cells
+    cdef readonly bint published
+    cdef double steady
     cdef public double[::1] counts
     cdef public double n
     @cython.locals(i=Py_ssize_t, weight=double, each=double, scale=double, wanted=double, mass=double)

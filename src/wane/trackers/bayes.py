@@ -1,10 +1,16 @@
 # cython: boundscheck=False, wraparound=False
-"""Bayesian online conformal prediction, in a form of our own (after Zhang, Lu, Yang 2024, arXiv 2410.02561).
+"""Bayesian online conformal prediction (Zhang, Lu, Yang 2024, arXiv 2410.02561), on a grid.
 
-Verified from public summaries of the paper: the radius is a quantile of a belief that blends a prior with the
-empirical law of the past scores, so that the radii of all levels are nested; there are a quantised version of bounded
-memory and a discounted one. Not verified, hence our own choice: the uniform prior on [0, max_score], its weight
-1/sqrt(n + 1) when the (discounted) number of past scores is n, and the grid.
+Verified in the authors' public code (Bayesian-Conformal): the uniform prior on [0, max_score], its weight 1/sqrt(n + 1)
+after n scores, the grid, and the discounted version.
+
+Differences from that code:
+
+1. Theirs solves for the point at which a belief with a smooth prior has 1 - alpha; here the radius is the upper end of
+   the cell in which it lies. The two differ by one cell at most.
+2. With a discount d < 1 their histogram starts as the uniform law with full weight, 1/(1 - d) scores, and the weight of
+   the prior is constant, sqrt(1 - d) / (d + sqrt(1 - d)): ``published=True``. By default the histogram starts empty,
+   and the weight is 1/sqrt(n + 1) with n the discounted number of scores, so that the first scores count at once.
 """
 
 from __future__ import annotations
@@ -36,6 +42,7 @@ class Bayes(Tracker):
         max_score: D.
         discount: of the past; 1 forgets nothing. A discount given with a score takes its place.
         cells: the number of cells; a round costs O(cells).
+        published: with a discount below 1, start with the prior as the past, at a constant weight, as the authors do.
         domain: "nonnegative" or "real".
         on_missing: "error" or "skip".
 
@@ -44,7 +51,8 @@ class Bayes(Tracker):
     array([9., 1., 1.])
     """
 
-    parameters = ("alpha", "max_score", "discount", "cells", "domain", "on_missing")
+    parameters = ("alpha", "max_score", "discount", "cells", "published", "domain", "on_missing")
+    added = ("published",)  # since the first files
     memory = ("rounds", "counts", "n")
     extents = ("cells",)
     atomic = True
@@ -55,6 +63,7 @@ class Bayes(Tracker):
         max_score: float,
         discount: float = 1.0,
         cells: int = 500,
+        published: bool = False,
         domain: str = "nonnegative",
         on_missing: str = "error",
     ) -> None:
@@ -65,8 +74,15 @@ class Bayes(Tracker):
         if not 0.0 <= self.discount <= 1.0:
             raise InputError(f"must lie in [0, 1], got {discount!r}", about="discount", cure="1 forgets nothing")
         self.cells = whole("cells", cells, 1)
+        self.published = bool(published)
         self.counts = zeros(self.cells)
         self.n = 0.0
+        self.steady = 0.0  # the weight of the prior, where it is constant
+        if self.published and self.discount < 1.0:
+            self.n = 1.0 / (1.0 - self.discount)
+            self.steady = math.sqrt(1.0 - self.discount) / (self.discount + math.sqrt(1.0 - self.discount))
+            for i in range(self.cells):
+                self.counts[i] = self.n / self.cells
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Scores are counted."""
@@ -85,7 +101,7 @@ class Bayes(Tracker):
         self._count(score, self.discount if discount != discount else min(discount, 1.0))
 
     def _cell(self):
-        weight = 1.0 / math.sqrt(self.n + 1.0)
+        weight = self.steady if self.steady > 0.0 else 1.0 / math.sqrt(self.n + 1.0)
         each = weight / self.cells
         scale = (1.0 - weight) / self.n if self.n > 0.0 else 0.0
         wanted = (1.0 - self.miss) * (1.0 - 1e-12)  # a sum of rounded numbers
@@ -110,7 +126,11 @@ class Bayes(Tracker):
 register(
     "bayes",
     Bayes,
-    "A quantile of a uniform prior on [0, max_score] mixed with the (discounted) past; all levels are nested.",
+    """A quantile of a uniform prior on [0, max_score] mixed with the (discounted) past; all levels are nested.
+
+    ``published=True`` starts a discounted past as the authors' code does.
+    """,
+    published={True: {}},
     max_score=NEEDED,
     discount=1.0,
     cells=500,

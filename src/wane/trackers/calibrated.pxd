@@ -5,7 +5,7 @@ from wane.learners.odd cimport OddMagnitudeLearner
 from wane.trackers.base cimport Tracker
 from wane.trackers.scale_models cimport SteadyScale
 
-cdef double NAN, CAP, LIMIT, TINY
+cdef double NAN, CAP, LIMIT, TINY, ENDLESS
 
 @cython.final
 cdef class Given(Tracker):

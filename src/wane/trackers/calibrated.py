@@ -26,6 +26,7 @@ DISCOUNTS = (0.99, 0.999, 1.0)
 LIMIT = 2.0  # times the largest score so far: the correction goes no further
 TINY = 1e-150  # the scale while there is none
 CAP = 10.0  # of what the learners that forget say together, in mean scores
+ENDLESS = 1e308  # stands for an infinite base radius among the largest, because memory holds finite numbers only
 NAN = float("nan")
 
 
@@ -161,12 +162,15 @@ class Calibrated(Tracker):
         """A bound on ``abs(coverage_sum())`` for scores and base radii in [0, largest].
 
         By default that is the largest of both so far: then the bound says what could have happened to other scores up
-        to there. It holds when labels come in time; ``wane.theory.calibration_bound`` has the proof.
+        to there. It holds when labels come in time; ``wane.theory.calibration_bound`` has the proof. It is infinite if
+        the base was infinite while all scores were 0, which it then covers whatever the correction says.
         """
         if self.signed:
             raise InputError("the bound is for scores >= 0: this tracker was made with domain='real'")
         if self.late:
             raise InputError("the bound is for labels in time: a label came late, or for a radius that was lifted")
+        if self.largest == ENDLESS:
+            return math.inf
         v, _, h = self.steady.statistics
         top = self.largest if largest is None else number("largest", largest)
         return calibration_bound(v, h, top, self.least, self.steady.epsilon, CAP, self.records)
@@ -219,6 +223,8 @@ class Calibrated(Tracker):
         base = self._base()
         if math.isfinite(base):
             self.largest = max(self.largest, score, base)
+        elif score == 0.0:
+            self.largest = ENDLESS  # it covers however low the learner goes; the first other score counts as a record
         if self.unit.record > 0.0 or (score == 0.0 and base != 0.0):  # the first score is a record, which is counted
             self.least = min(self.least, self._scale()) if self.least > 0.0 else self._scale()
         if abs(score) >= LIMIT * self.unit.record and score != 0.0:

@@ -4,6 +4,9 @@ from wane.trackers.base cimport Tracker
 from wane.trackers.losses cimport missed
 from wane.trackers.control cimport Range
 
+@cython.locals(e=double)
+cpdef double error_term(double d, double scale) noexcept nogil
+
 @cython.final
 cdef class ErrorQuantified(Tracker):
     cdef readonly double rate, scale

@@ -2,7 +2,8 @@
 
 Verified in the authors' public code: the sigmoid with c = 1, the rate times the range of the last 100 scores (the rate
 itself in the first round), ties covered, and difference 1. The update below is the one the paper is cited for; its
-text was not at hand, so the paper's own choice of rates was not verified. ECI-cutoff and ECI-integral are not here.
+text was not at hand, so the paper's own choice of rates was not verified. ``wane.trackers.eci_cutoff`` and
+``wane.trackers.eci_integral`` are its two variants.
 
 Differences from the published code:
 
@@ -87,9 +88,7 @@ class ErrorQuantified(Tracker):
     def _update(self, score: float, radius: float, discount: float) -> None:
         played = self._predict() if radius != radius else radius
         miss = missed(score, played, self.at_tie, self.miss)
-        d = score - played
-        e = math.exp(-self.scale * abs(d))
-        term = d * (self.scale * e / ((1.0 + e) * (1.0 + e))) if e > 0.0 else 0.0
+        term = error_term(score - played, self.scale)
         eta = self.rate
         if self.window > 0 and self.spread.count > 0:
             eta = self.rate * (self.spread.high - self.spread.low)
@@ -99,6 +98,16 @@ class ErrorQuantified(Tracker):
             self.extra = eta * term
         else:
             self.q = self.q + eta * (miss - self.miss + term)
+
+
+def error_term(d, scale):
+    """By how much the radius was wrong, d f'(d) with f the sigmoid of scale * d: near 0 for small and for large d.
+
+    >>> error_term(0.0, 1.0), error_term(1.0, 1.0) == -error_term(-1.0, 1.0), error_term(1e4, 1.0)
+    (0.0, True, 0.0)
+    """
+    e = math.exp(-scale * abs(d))
+    return d * (scale * e / ((1.0 + e) * (1.0 + e))) if e > 0.0 else 0.0
 
 
 register(

@@ -7,6 +7,7 @@ from typing import Any
 from wane.checks import described
 from wane.errors import InputTypeError
 from wane.trackers.base import Tracker
+from wane.trackers.losses import AT_TIE
 
 INFINITY = float("inf")
 
@@ -26,13 +27,14 @@ class Lagged(Tracker):
 
     parameters = ("tracker",)
     memory = ("rounds", "stale", "infinite")
+    ties = tuple(AT_TIE)
 
     def __init__(self, tracker: Tracker) -> None:
         """Take over the tracker."""
         if not isinstance(tracker, Tracker):
             raise InputTypeError(f"must be a Tracker, got {described(tracker)}", about="tracker")
         self.tracker = tracker
-        super().__init__(tracker.alpha, tracker.domain, tracker.on_missing)
+        super().__init__(tracker.alpha, tracker.domain, tracker.on_missing, tracker.tie)
         self.stale = 0.0
         self.infinite = 0.0  # the sign of an infinite radius, which plain data cannot hold
 

@@ -15,26 +15,20 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wane.checks import described, number
-from wane.domains import Nonnegative
 from wane.errors import InputError, InputTypeError
-from wane.learners.adagrad import AdaGrad
 from wane.learners.base import Learner
-from wane.learners.coin_betting import CoinBetting
 from wane.learners.magnitude import MagnitudeLearner
 from wane.learners.odd import OddMagnitudeLearner
 from wane.learners.rule import erfi_rule
-from wane.learners.simplified import SimplifiedMagnitudeLearner
+from wane.theory.coverage import coverage_bound
 from wane.trackers.base import Tracker
 from wane.trackers.batch import checked
-from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
-from wane.trackers.registry import NEEDED, register
+from wane.trackers.losses import Loss, Pinball
 
 LONGEST = 1e300  # a gradient that a learner is given
 TOLERATED = 0.01  # under-coverage by discounting that passes without a warning
@@ -63,6 +57,7 @@ class LossTracker(Tracker):
 
     parameters = ("learner", "loss", "domain", "on_missing", "auto_epsilon")
     memory = ("rounds", "waiting", "total", "late", "sums", "warned_of_reach", "warned_of_bias")
+    ties = ("miss", "covered", "neither")
 
     def __init__(
         self,
@@ -88,7 +83,7 @@ class LossTracker(Tracker):
         self.sums = 0.0  # S* added up over the rounds
         self.warned_of_reach = self.warned_of_bias = 0.0
         self._adopt(learner)
-        super().__init__(loss.alpha, domain, on_missing)
+        super().__init__(loss.alpha, domain, on_missing, loss.tie if isinstance(loss, Pinball) else "miss")
 
     def _adopt(self, learner: Any) -> None:
         self.learner = learner
@@ -134,10 +129,10 @@ class LossTracker(Tracker):
         self.loss.alpha = miss
 
     def coverage_sum(self, clipped: bool = False) -> float:
-        r"""The discounted coverage metric, :math:`S^* = -\sum_i (\prod_j \lambda_j)\, g_i` over the rounds so far.
+        r"""The (discounted) number of misses minus alpha times that of rounds; of the pinball loss only.
 
-        With the pinball loss it is the (discounted) number of misses minus alpha times that of rounds. ``clipped``
-        gives the sum of the clipped gradients, which is the learner's own s.
+        It is ``gradient_sum()``, because the gradients of the pinball loss count misses. What a tie counts depends on
+        ``tie``: 1 as a miss, 0 as covered, alpha as neither.
 
         >>> import wane
         >>> tracker = wane.trackers.make("magl", 0.1)
@@ -145,15 +140,15 @@ class LossTracker(Tracker):
         >>> round(tracker.coverage_sum(), 12)     # four misses: the radius is still 0
         3.6
         """
-        learner = self._with_guarantees()
-        return (learner.a if clipped else self.total) * learner.h.value
+        if not isinstance(self.loss, Pinball):
+            raise self._counts_no_misses()
+        return self.gradient_sum(clipped)
 
     def coverage_bound(self, max_score: float | None = None) -> float:
-        r"""A bound on abs(coverage_sum()) that holds whatever the scores were.
+        r"""A bound on abs(coverage_sum()) that holds whatever the scores were; of the pinball loss, ties as misses.
 
-        Lemma "connecting", :math:`2\sqrt{V}(1+L) + 14 G (1+L)^2` with :math:`L = \sqrt{\log(1 + 2r/\varepsilon)}` at
-        the next radius r; or, given the largest score there can be, Lemma "bounded_induction": that score instead of
-        r, and 15 instead of 14.
+        It is ``gradient_bound()``. With other losses, and other ties, that is no bound on the misses, and an error says
+        why.
 
         Args:
             max_score: D, if it is known.
@@ -164,18 +159,71 @@ class LossTracker(Tracker):
         >>> abs(tracker.coverage_sum()) <= tracker.coverage_bound() <= tracker.coverage_bound(max_score=10.0)
         True
         """
+        self._with_guarantees()
+        if not isinstance(self.loss, Pinball):
+            raise self._counts_no_misses()
+        if self.tie != "miss":
+            raise InputError(
+                f"the lemmas bound misses where radius = score is one: this tracker has tie={self.tie!r}",
+                argument="tie",
+                cure="use tie='miss'",
+            )
+        return self.gradient_bound(max_score)
+
+    def gradient_sum(self, clipped: bool = False) -> float:
+        r"""The discounted sum of the gradients, :math:`S^* = -\sum_i (\prod_j \lambda_j)\, g_i`, with a minus.
+
+        With the pinball loss it counts misses (``coverage_sum``); with other losses it does not. ``clipped`` gives the
+        sum of the clipped gradients, which is the learner's own s.
+
+        >>> import wane
+        >>> tracker = wane.trackers.make("magl", 0.1, loss="skewed-quadratic")
+        >>> _ = tracker.run([1.0, 2.0])
+        >>> round(tracker.gradient_sum(), 12)     # 0.9 times the scores: the radius is still 0
+        2.7
+        """
+        learner = self._with_guarantees()
+        return (learner.a if clipped else self.total) * learner.h.value
+
+    def gradient_bound(self, max_score: float | None = None) -> float:
+        r"""A bound on abs(gradient_sum()) that holds whatever the scores were: ``wane.theory.coverage_bound``.
+
+        It is Lemma "connecting" at the next radius; or, given the largest score there can be, Lemma
+        "bounded_induction".
+
+        Args:
+            max_score: D, if it is known.
+
+        >>> import wane
+        >>> tracker = wane.trackers.make("magl", 0.1, loss="skewed-quadratic")
+        >>> _ = tracker.run([1.0, 5.0] * 50)
+        >>> abs(tracker.gradient_sum()) <= tracker.gradient_bound()
+        True
+        """
         if self.signed:
             raise InputError("the lemmas are about scores >= 0: this tracker was made with domain='real'")
         learner = self._with_guarantees()
+        if self.tie == "covered":
+            raise InputError(
+                "the lemmas ask for a gradient of at most 0 where radius = score, and with tie='covered' it is alpha",
+                argument="tie",
+                cure="use tie='miss'",
+            )
         if self.late:
             raise InputError(
                 "the lemmas are about labels in time and a tracker's own radii: a label came late, or for a radius "
                 "that a narrower level had lifted"
             )
-        v, _, h = learner.statistics
-        reach = self.predict() if max_score is None else abs(number("max_score", max_score))
-        one = 1.0 + math.sqrt(math.log1p(2.0 * reach / learner.epsilon))
-        return 2.0 * math.sqrt(v) * one + (14.0 if max_score is None else 15.0) * h * one * one
+        radius = self.predict() if max_score is None else None
+        most = None if max_score is None else abs(number("max_score", max_score))
+        return learner.h.value * coverage_bound(learner.b, 1.0, radius, most, learner.epsilon)
+
+    def _counts_no_misses(self) -> InputError:
+        return InputError(
+            f"the gradients of {type(self.loss).__name__} count no misses, so the lemmas say nothing about misses",
+            argument="loss",
+            cure="gradient_sum() and gradient_bound() are about the gradients; loss='pinball' counts misses",
+        )
 
     def _with_guarantees(self) -> Any:
         if self.hint is None:
@@ -290,109 +338,3 @@ def largest_radius(learner: Learner) -> float:
     """
     d = learner.discount
     return max(0.0, learner.epsilon * erfi_rule(d / (1.0 - d), d * d / (1.0 - d * d)))  # type: ignore[attr-defined]
-
-
-def chosen(loss: Any, alpha: float, tie: str = "miss") -> Loss:
-    """A loss by name, as it is, or from a user's subgradient."""
-    if isinstance(loss, Loss):
-        if loss.alpha != alpha:
-            raise InputError(
-                f"the loss has alpha {loss.alpha!r}, the tracker {alpha!r}", argument="loss", cure="give both the same"
-            )
-        return loss
-    if callable(loss):
-        return UserLoss(alpha, loss)
-    if loss == "pinball":
-        return Pinball(alpha, tie)
-    if loss != "skewed-quadratic":
-        raise InputError(
-            f"must be one of pinball, skewed-quadratic, a Loss or a subgradient, got {described(loss)}", about="loss"
-        )
-    return SkewedQuadratic(alpha)
-
-
-def with_learner(
-    learner: Callable[..., Learner],
-    alpha: float,
-    *,
-    loss: Any = "pinball",
-    tie: str = "miss",
-    domain: str = "nonnegative",
-    on_missing: str = "error",
-    **arguments: Any,
-) -> LossTracker:
-    """A tracker by its learner, made with these arguments; an epsilon of "auto" is replaced at the warm start."""
-    epsilon = arguments.get("epsilon")
-    auto = isinstance(epsilon, str) and epsilon == "auto"
-    made = learner(**arguments | {"epsilon": 1.0} if auto else arguments)
-    return LossTracker(made, chosen(loss, alpha, tie), domain, on_missing, auto)
-
-
-def scale_free(
-    alpha: float, *, max_score: float, tie: str, domain: str = "nonnegative", on_missing: str = "error"
-) -> LossTracker:
-    """Scale-free gradient descent (Bhatnagar et al. 2023)."""
-    learner = AdaGrad(max_score / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
-    return LossTracker(learner, Pinball(alpha, tie), domain, on_missing)
-
-
-# Algorithm 4: the odd form of Algorithm 1, of which the radius on [0, inf) is the positive part.
-register(
-    "magl-d",
-    partial(with_learner, OddMagnitudeLearner),
-    "MagL-D, the paper's method: Algorithm 1 with a discount. It under-covers by (1 - discount) times its mean sum.",
-    epsilon=1.0,
-    discount=0.999,
-    loss="pinball",
-)
-register(
-    "magl",
-    partial(with_learner, OddMagnitudeLearner),
-    "MagL: Algorithm 2, which forgets nothing.",
-    epsilon=1.0,
-    loss="pinball",
-)
-register(
-    "magdis",
-    partial(with_learner, SimplifiedMagnitudeLearner),
-    "MagDis: Algorithm 5, without hint and clipping; on [0, inf) only.",
-    fixed={"domain": "nonnegative"},
-    epsilon=1.0,
-    discount=0.999,
-    initial_variance=1.0,
-    loss="pinball",
-)
-register(
-    "sf-ogd",
-    scale_free,
-    """Scale-free gradient descent (Bhatnagar et al. 2023): r <- max(0, r - D g / sqrt(3 sum g^2)), D = max_score.
-
-    ``published=True`` takes the gradient of the published code, which is 0 at a tie.
-    """,
-    published={True: {"tie": "neither"}},
-    max_score=NEEDED,
-    tie=None,
-)
-register(
-    "simple-ogd",
-    scale_free,
-    "Simple OGD of the paper's table: scale-free gradient descent with D = 1, whatever the scores are.",
-    fixed={"max_score": 1.0},
-    published={True: {"tie": "neither"}},
-    tie=None,
-)
-# Adaptive conformal inference by betting (Podkopaev, Xu, Lee 2024, arXiv 2412.19318). Verified from public summaries of
-# the paper: the Krichevsky-Trofimov bettor on the subgradients of the pinball loss, which gives the long-run coverage
-# and has no rate. Not verified: its initial wealth (taken as 1, ``epsilon``), its ties, and the other algorithm of the
-# paper (online Newton steps), which is not here.
-register(
-    "kt",
-    partial(with_learner, CoinBetting),
-    r"""KT betting: :math:`q_{t+1} = W_t \frac{-\sum_{i \le t} g_i}{t+1}`, with wealth :math:`W_t = W_{t-1} - g_t q_t`.
-
-    This is ``learners.CoinBetting`` on the pinball loss. The rule has no discount; one below 1 is this library's own.
-    """,
-    epsilon=1.0,
-    discount=1.0,
-    tie="miss",
-)

@@ -70,13 +70,14 @@ function specs({ mine, others, without }, level) {
     before: worst, after: [], range: ranged([], [...(errors ? [errors] : []), ...radii], [], FLAT),
     said: errors ? "The distance of the ends from the forecast, and how far the forecast was off." : "Half the width of each interval.",
   });
-  const bound = here.bound, aged = here.discount !== 1;
+  const bound = here.bound, told = here.gradients, aged = here.discount !== 1;
   found.push({
     id: "sum", title: `${aged ? "Discounted s" : "S"}um of misses beyond the target`, height: 190, columns: each("sum"), series: styled(),
     before: [], after: [level_(0, ""), ...(bound ? [level_(bound, "bound", true), level_(-bound, "−bound")] : [])],
     range: ranged(each("sum"), [], bound ? [bound, -bound, 0] : [0]),
     said: `Each miss adds ${wanted}, each hit takes ${percent(report.levels[level], 8)}${aged ? `, and what was before counts ${here.discount} times a round` : ""}; level means on target.`
-      + (bound ? ` The proved bound is ${amount(bound)}.` : "") + absent,
+      + (bound ? ` The proved bound is ${amount(bound)}.` : "")
+      + (told ? ` Nothing is proved about these misses, because the loss of this method counts none: the sum of its gradients is ${amount(told[0])}, at most ${amount(told[1])} by the theorem.` : "") + absent,
   });
   return found.map((spec) => ({ ...spec, x, track, show: spec.show || amount, far: beyond(spec.columns.flatMap(extremes)) }));
 }
