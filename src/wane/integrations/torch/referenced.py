@@ -165,6 +165,8 @@ class Referenced(torch.optim.Optimizer):
     def _strange(self, scope: Scope) -> bool:
         """Whether parameters were written to and are elsewhere; who loads what belongs there has changed nothing."""
         params = [p for p in scope.params if p.requires_grad and self._versions[p] != p._version]
+        if not params:
+            return False
         wanted = [torch.empty_like(part(p.detach())) for p in params]
         place(wanted, [self.state[p] for p in params], self._scales()[scope.number])
         return any(not torch.equal(part(p.detach()), w) for p, w in zip(params, wanted, strict=True))
@@ -243,7 +245,7 @@ class Referenced(torch.optim.Optimizer):
 
     def _summed(self, values: list[float]) -> list[float]:
         """Each value added over the processes that share the parameters, where the user has named them."""
-        return [math.fsum(row) for row in self._of_processes(values)]
+        return [sum(row) for row in self._of_processes(values)]
 
     def _of_processes(self, values: list[float]) -> list[list[float]]:
         """For each value, those of the processes that share the parameters."""

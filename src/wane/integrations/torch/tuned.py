@@ -144,7 +144,7 @@ class Tuned(Referenced):
         """The settings and the base."""
         return (
             f"Tuned(rule={self.rule!r}, discounts={self.discounts}, epsilon={self.epsilon:g}, scope={self.scope!r}, "
-            f"nonfinite={self.nonfinite!r}) of {self.base!r}"
+            f"nonfinite={self.nonfinite!r}, horizon={self.horizon:g}) of {self.base!r}"
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -242,6 +242,9 @@ class Tuned(Referenced):
         return [RULES[self.rule](epsilon, discount) for discount in self.discounts]
 
     def _admit(self, group: dict[str, Any]) -> None:
+        if type(self.base).__name__ == "ZeroRedundancyOptimizer" and any(p.dtype in HALVES for p in group["params"]):
+            problem = "must be float32 or float64 where the base is a ZeroRedundancyOptimizer, which moves them itself"
+            raise InputTypeError(problem, about="parameters", cure="use fully_shard, which shards the base's state too")
         super()._admit(group)
         group.setdefault("discount", 1.0)
         self._widen(group)
