@@ -282,6 +282,32 @@ def test_single_precision_of_trac_and_norm(name):
         np.testing.assert_allclose(found, by_adagrad(gradients, np.tile(DISCOUNTS, (80, 1))), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_a_scale_that_fell_to_zero_begins_lower(name):
+    """In units of epsilon: three times the mean of late, never more than 1; a scale that stands keeps its factor."""
+    with wide(name):
+        space = Space(name)
+        arrays, horizon = space.arrays, 10.0
+        rise, mean, factor = arrays.rise(space.array([0.0])), 1.0, 1.0
+        for total in (2.0, 0.5, 0.0, 0.0, *[0.0] * 40, 3.0, 3.0, 0.0):
+            rise = arrays.rise_step(rise, space.array([total]), horizon, space.array([1.0]))
+            mean += (factor * total - mean) / horizon
+            factor = factor if total > 0.0 else min(1.0, max(1e-9, 3.0 * mean))
+            found = [float(np.asarray(x)[0]) for x in rise]
+            np.testing.assert_allclose(found, [mean, factor], rtol=1e-12)
+        assert factor < 0.2
+        for x in arrays.rise_step(rise, space.array([1.0]), math.inf, space.array([0.0])):  # a discount of 0 restarts
+            assert float(np.asarray(x)[0]) == 1.0
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_roots(name):
+    with wide(name):
+        space = Space(name)
+        found = np.asarray(space.arrays.root(space.array([0.0, 4.0, 1e-300])))
+        np.testing.assert_allclose(found, [0.0, 2.0, 1e-150], rtol=1e-15)
+
+
 def test_every_rule_is_held_to_its_learner():
     """A rule that is added to ``Arrays`` needs a line here, and a test that compares it."""
     compared = {
@@ -291,6 +317,8 @@ def test_every_rule_is_held_to_its_learner():
         "magnitude magnitude_step": test_magnitude_is_the_learner,
         "trac trac_step": test_trac_is_the_learner,
         "norm norm_step": test_norm_is_adagrad,
+        "root": test_roots,
+        "rise rise_step": test_a_scale_that_fell_to_zero_begins_lower,
     }
     public = {name for name, value in vars(Arrays).items() if callable(value) and not name.startswith("_")}
     assert public == {name for names in compared for name in names.split()}

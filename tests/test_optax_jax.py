@@ -85,6 +85,22 @@ def test_a_round_that_is_not_finite_teaches_nothing():
     assert not np.any(updates["a"]) and int(after.skipped) == 1 and same(after._replace(skipped=state.skipped), state)
 
 
+def test_the_derivative_of_a_run_is_finite():
+    """Also before anything was learned, where the sums of the learners are 0."""
+    for rule in ("magnitude", "trac"):
+
+        def end(start, epsilon, rule=rule):
+            optimiser = ours.tuned(optax.sgd(0.1), GRID, epsilon, rule=rule)
+            params, state = start, optimiser.init(start)
+            for _ in range(3):
+                updates, state = optimiser.update(params - 2.0, state, params)
+                params = optax.apply_updates(params, updates)
+            return jnp.sum(params**2)
+
+        found = jax.jit(jax.grad(end, (0, 1)))(jnp.zeros(2), jnp.float32(0.1))
+        assert all(jnp.isfinite(x).all() for x in found)
+
+
 def test_gradients_of_any_size_are_learned_or_counted():
     optimiser, params = ours.adaptive(), jnp.ones(4)
     update, start = jax.jit(optimiser.update), optimiser.init(params)

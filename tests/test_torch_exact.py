@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 import torch
 from torch.nn import Parameter
 
-from wane.integrations.torch import Adaptive, Tuned, tuned
+from wane.integrations.torch import Adaptive, Tuned, bases
 from wane.learners import AdaptiveLearner, MagnitudeLearner
 
 SHAPES = [(3, 2), (4,), ()]
@@ -280,7 +280,7 @@ class OldAsAnyOther(Old):
 
 def test_the_decay_of_an_old_adamw_is_decoupled(monkeypatch):
     monkeypatch.setattr(torch.optim, "AdamW", Old)
-    monkeypatch.setattr(tuned, "BLIND", {Old})
+    monkeypatch.setattr(bases, "BLIND", {Old})
     found = []
     for kind in (Old, OldAsAnyOther):
         params = parameters()

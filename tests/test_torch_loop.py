@@ -107,6 +107,33 @@ def test_schedulers(of_the_base):
     assert optimizer.param_groups is optimizer.base.param_groups and optimizer.param_groups[0]["lr"] == 0.125
 
 
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5),
+        lambda optimizer: torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 10),
+        lambda optimizer: torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, 10, cycle_momentum=False),
+        lambda optimizer: torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1.0 / (1 + t)),
+    ],
+)
+def test_schedulers_of_adaptive_change_the_steps_of_its_direction(schedule):
+    """Without a schedule it is the algorithm; with a rate of 0 the direction stands still."""
+    params, others = parameters(torch.float64), parameters(torch.float64)
+    optimizer, other = Adaptive(params), Adaptive(others)
+    assert optimizer.param_groups[0]["lr"] == optimizer.defaults["lr"] == 1.0
+    scheduler = schedule(optimizer)
+    for t in range(9):
+        play(optimizer, params, range(t, t + 1))
+        scheduler.step()
+    play(other, others, range(9))
+    one, two = (o.state[p[0]]["direction"] for o, p in ((optimizer, params), (other, others)))
+    assert 0.0 < optimizer.param_groups[0]["lr"] < 1.0 and not torch.equal(one, two)
+    optimizer.param_groups[0]["lr"] = torch.tensor(0.0)  # torch's schedulers may give tensors
+    before = [optimizer.state[p]["direction"].clone() for p in params]
+    play(optimizer, params, range(9, 12))
+    assert all(torch.equal(optimizer.state[p]["direction"], d) for p, d in zip(params, before, strict=True))
+
+
 @every
 def test_maximising_is_minimising_the_negative(make):
     params, others = parameters(), parameters()
@@ -229,7 +256,8 @@ def test_hooks_see_the_whole_state(make):
     other.register_load_state_dict_post_hook(lambda loaded: found.append(plain(loaded.state_dict())))
     state = optimizer.state_dict()
     other.load_state_dict(state)
-    assert seen == [set(state)] and "wane" in state and ("base" in state) == isinstance(optimizer, Tuned)
+    assert seen == [{"state", "param_groups"}] and "wane" in state["param_groups"][0]
+    assert ("base_exp_avg" in state["state"][0]) == (isinstance(optimizer, Tuned) and "betas" in optimizer.defaults)
     assert found == [plain(state)]
 
 

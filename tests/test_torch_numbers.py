@@ -111,6 +111,9 @@ def test_wrong_arguments_are_refused():
     for make, error, said in [
         (lambda: Tuned([p]), TypeError, "base must be an optimiser"),
         (lambda: Tuned(torch.optim.LBFGS([p])), TypeError, "without a closure; LBFGS"),
+        (lambda: Tuned(torch.optim.SparseAdam([p])), TypeError, "SparseAdam takes no others than sparse ones"),
+        (lambda: Tuned(adam([p]), horizon=0.5), ValueError, "horizon must be a number of rounds >= 1"),
+        (lambda: Adaptive([p], lr=-1.0), ValueError, "lr must be a finite number >= 0"),
         (lambda: Tuned(Tuned(adam([p]))), TypeError, "got Tuned, which learns it"),
         (lambda: Tuned(torch.optim.SGD([p], differentiable=True)), ValueError, "must not be differentiable"),
         (lambda: Tuned(adam([p]), discounts=()), ValueError, "at least one discount"),

@@ -31,6 +31,35 @@ def test_resuming_equals_never_stopping(make, dtype):
 
 
 @every
+def test_what_has_not_begun_is_saved_as_such(make):
+    """A state to read a distributed checkpoint into has the entries of the base, which has made none yet."""
+    params = parameters()
+    optimizer = make(halves(params))
+    state = optimizer.state_dict()
+    others = [Parameter(p.detach().clone()) for p in params]
+    other = make(halves(others))
+    other.load_state_dict(saved(optimizer))
+    play(optimizer, params, range(10))
+    assert set(state["state"][0]) == set(optimizer.state_dict()["state"][0])
+    play(other, others, range(10))
+    assert same(params, others)
+
+
+@every
+def test_a_state_without_what_the_base_remembers_is_refused(make):
+    params = parameters()
+    optimizer = make(halves(params))
+    play(optimizer, params, range(3))
+    state = optimizer.state_dict()
+    bare = {i: {k: v for k, v in s.items() if not k.startswith("base_")} for i, s in state["state"].items()}
+    if any(len(s) > len(bare[i]) for i, s in state["state"].items()):
+        with pytest.raises(ValueError, match="lacks what the base remembers"):
+            optimizer.load_state_dict({**state, "state": bare})
+    with pytest.raises(ValueError, match="lacks the state of the parameter 0"):
+        optimizer.load_state_dict({**state, "state": {i: s for i, s in state["state"].items() if i}})
+
+
+@every
 def test_two_runs_are_one(make):
     runs = []
     for _ in range(2):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "build" / "evidence"
+FAMILIES = ("images", "control")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -47,6 +48,7 @@ def lifelong(folder):
     blocks = {
         f"lifelong-{name}": (folder / f"{name}.md").read_text() for name in ("convex", "streams", "tasks", "cost")
     }
+    blocks |= {f"lifelong-{family}": (folder / f"{family}.md").read_text() for family in FAMILIES}
     said = json.loads((folder / "results.json").read_text())["sentences"]
     return {
         **blocks,
@@ -65,6 +67,8 @@ def main():
     wane("reproduce", "table1", "fig1", "fig2", "fig3", "--data", "digits", "--out", OUT / "digits")
     wane("bench", "streams", "--out", OUT / "bench")
     wane("bench", "lifelong", "--out", OUT / "lifelong")
+    for family in FAMILIES:
+        wane("bench", "lifelong", "--family", family, "--out", OUT / "lifelong")
     results = json.loads((OUT / "digits" / "results.json").read_text())
     blocks["table1-digits"] = (OUT / "digits" / "table1.md").read_text()
     for name in ("fig1", "fig2", "fig3"):

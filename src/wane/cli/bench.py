@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json as plain_json
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,16 @@ from wane.cli.console import owned_folder, resumable
 from wane.cli.options import Methods, Share, Workers, speaking
 
 LEAST = ("infinite", "rank LCE", "worst LCE", "Winkler", "worst", "rank", "ns")  # not shown where it is narrow
+
+
+class Family(str, enum.Enum):
+    """What ``wane bench lifelong`` plays."""
+
+    streams = "streams"
+    images = "images"
+    control = "control"
+
+
 app = typer.Typer(help="Leaderboards: every method on the same data, nothing tuned.", no_args_is_help=True)
 
 
@@ -60,6 +71,13 @@ def streams(
 @speaking
 def lifelong(
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and what was computed so far.")],
+    family: Annotated[
+        Family,
+        typer.Option(
+            help="streams: examples one by one and tasks of small images. images: MNIST, permuted or class by class. "
+            "control: CartPole and Acrobot whose observations shift."
+        ),
+    ] = Family.streams,
     seeds: Annotated[int, typer.Option(min=1, help="How many times to play everything.")] = 3,
     quick: Annotated[
         bool, typer.Option("--quick", help="Play for seconds only, to see whether it runs; the numbers mean nothing.")
@@ -75,6 +93,9 @@ def lifelong(
     from wane.experiments.lifelong import jobs, tables
     from wane.experiments.lifelong.run import run
 
+    if family is not Family.streams:
+        played(family.value, seeds, quick, out, workers, json)
+        return
     with resumable(quiet=json) as started:
         with owned_folder(out):
             results = run(jobs.quick(seeds) if quick else jobs.full(seeds), out, workers, started)
@@ -92,4 +113,23 @@ def lifelong(
         screen.print(table(title, list(columns), cells, None, tables.LEAST, screen.width))
         for sentence in words:
             screen.print(sentence)
+    screen.print(f"written to {out}: {', '.join(results['files'])}", style="dim")
+
+
+def played(family: str, seeds: int, quick: bool, out: Path, workers: int | None, json: bool) -> None:
+    """Play a family of ``wane bench lifelong`` beside the streams, and print its table."""
+    from wane.cli.console import console, table
+    from wane.experiments.lifelong import families
+
+    with resumable(quiet=json) as started:
+        made_folder(out)
+        results = families.run(family, seeds, quick, out, workers, started)
+    if json:
+        typer.echo(plain_json.dumps(results, indent=2))
+        return
+    screen = console()
+    title, lines = f"{family}: {results['about']}", families.cells(family, results["lines"])
+    screen.print(table(title, list(families.COLUMNS), lines, None, ("seeds", "chosen"), screen.width))
+    if results["not_installed"]:
+        screen.print(f"Left out, because they are not installed: {', '.join(results['not_installed'])}.")
     screen.print(f"written to {out}: {', '.join(results['files'])}", style="dim")

@@ -11,11 +11,15 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from wane.checks import scalar
+from wane.errors import InputError
 from wane.special import table
 
 STEEP, CAP = 400.0, 1e150  # as in wane.learners.rule
 STEEP_SINGLE, CAP_SINGLE = 80.0, 1e30  # what single precision can hold
 UNIT = 0.8449626659675437  # erfi(1 / sqrt 2)
+MARGIN = 3.0  # a rise may begin so many times above the mean scale of late: too low costs a logarithm only
+LOWEST = 1e-9  # a factor below which a rise does not begin; the published scale begins at 1e-8
 TINY = 1e-8  # the published constant of TRAC: added to a denominator, and where its sum starts
 
 
@@ -35,6 +39,16 @@ class Trac(NamedTuple):
     s: Any
     v: Any
     x: Any
+
+
+class Rise(NamedTuple):
+    """Where a scale begins when it rises from 0: its mean of late, and what the predictions are multiplied by.
+
+    Both are in units of epsilon.
+    """
+
+    mean: Any
+    factor: Any
 
 
 class Norm(NamedTuple):
@@ -143,7 +157,12 @@ class Arrays:
 
     def trac_rule(self, s: Any, v: Any) -> Any:
         """erfi(s / (sqrt(2 v) + 1e-8)) / erfi(1 / sqrt 2), at most the cap and at least minus the cap."""
-        return self._scaled(s / (self.xp.sqrt(2.0 * v) + TINY), self.dawson) / UNIT
+        return self._scaled(s / (self.root(2.0 * v) + TINY), self.dawson) / UNIT
+
+    def root(self, x: Any) -> Any:
+        """The square root of every entry; at 0, where that of a library is infinite, its derivative is 0."""
+        some = x > 0.0
+        return self.xp.where(some, self.xp.sqrt(self.xp.where(some, x, self.one)), self.zero)
 
     def _scaled(self, z: Any, factor: Any) -> Any:
         """exp(z^2) * factor(z), within the cap."""
@@ -176,6 +195,22 @@ class Arrays:
         s = discount * was.s - gradient
         return Trac(s, v, epsilon * self.trac_rule(s, v))
 
+    def rise(self, zero: Any) -> Rise:
+        """Before the first round the guess is epsilon."""
+        return Rise(zero + 1.0, zero + 1.0)
+
+    def rise_step(self, was: Rise, total: Any, horizon: float, discount: Any) -> Rise:
+        """A round in which the learners play ``total``, in units of epsilon: a scale of 0 may begin anew, lower.
+
+        An epsilon that is far too large throws the parameters far off, the scale falls to 0, and without this it would
+        begin again as high, for ever. A discount of 0 restarts.
+        """
+        xp = self.xp
+        fresh = discount == 0.0
+        mean, factor = (xp.where(fresh, self.one, x) for x in was)
+        mean = mean + (factor * total - mean) / horizon
+        return Rise(mean, xp.where(total > 0.0, factor, xp.clip(MARGIN * mean, LOWEST, 1.0)))
+
     def norm(self, zero: Any) -> Norm:
         """AdaGrad before the first round."""
         return Norm(zero, zero, zero)
@@ -187,3 +222,11 @@ class Arrays:
         c = self.divide(size, mantissa, exponent)
         b = r * r * was.b + c * c
         return Norm(mantissa, exponent, b), xp.where(c > 0.0, c / xp.sqrt(xp.where(c > 0.0, b, 1.0 + 0.0 * b)), c)
+
+
+def at_least_one(name: str, value: Any) -> float:
+    """A number of rounds, which may be infinite."""
+    x = scalar(name, value)
+    if not x >= 1.0:
+        raise InputError(f"must be a number of rounds >= 1, got {value!r}", about=name, cure="math.inf turns it off")
+    return x

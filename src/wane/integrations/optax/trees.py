@@ -62,11 +62,16 @@ def wide_type(p: Any) -> Any:
 
 def zeros(params: Any) -> Any:
     """A path that has not begun."""
-    return jax.tree.map(lambda p: jnp.zeros(p.shape, wide_type(p)), params)
+    return jax.tree.map(zero_like, params)
+
+
+def zero_like(p: Any) -> Any:
+    """Zeros that are sharded as a parameter is; compiled, a constant would lie whole on one device."""
+    return jnp.where(jnp.isnan(p), 0.0, 0.0).astype(wide_type(p))
 
 
 def reference_of(reference: Any, params: Any) -> Any:
-    """A copy: of the parameters as they are, or of what was given, with the precision of delta."""
+    """A copy: of the parameters as they are, or of what was given, with the precision of delta and their sharding."""
     if reference is None or not jax.tree.leaves(params):
         return floats(params, params, lambda p, x: jnp.array(x, copy=True))
 
@@ -74,7 +79,7 @@ def reference_of(reference: Any, params: Any) -> Any:
         if jnp.shape(p) != jnp.shape(x):
             problem = f"must have the shapes of the parameters: {jnp.shape(p)}, got {jnp.shape(x)}"
             raise InputError(problem, about="reference")
-        return jnp.array(x, wide_type(p), copy=True)
+        return zero_like(p) + jnp.asarray(x, wide_type(p))
 
     return floats(params, reference, copied)
 

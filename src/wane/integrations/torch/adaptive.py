@@ -14,8 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wane.checks import discount_factor, positive
+from wane.checks import discount_factor, positive, scalar
+from wane.errors import InputError
 from wane.integrations.arrays import Arrays, Magnitude, Norm
+from wane.integrations.torch.processes import gradient, part, parts_of
 from wane.integrations.torch.referenced import Referenced, Scope
 from wane.integrations.torch.tensors import LARGEST, inner, norms, read, squares
 
@@ -41,9 +43,14 @@ class Adaptive(Referenced):
             all groups; "group" plays one in the space of each group.
         reference: :math:`\theta_0` as tensors in the order of the parameters, which are put there; by default their
             values of now.
+        lr: what a schedule changes, and no rate to tune: 1 is the algorithm. It multiplies the steps by which the
+            direction turns, so that with 0 only the magnitude goes on to move. It is an entry of the parameter
+            groups, for schedulers and monitors; with scope "global" it must be the same in all of them.
         nonfinite: "raise" a ``FloatingPointError`` where gradients are not finite, or "skip" the round, which is
             counted in ``skipped`` and warned about once; either way nothing changes. Parameters that are no longer
             finite raise in any case: no round could mend them.
+        processes: a process group in which each process holds a part of the parameters, so that sums are taken over
+            all of them: for ``ZeroRedundancyOptimizer`` and FSDP1. What ``fully_shard`` makes needs no word.
 
     A parameter without a gradient counts as one with the gradient 0: it moves with the magnitude. One with
     ``requires_grad=False`` is left where it is, until it is thawed.
@@ -72,39 +79,40 @@ class Adaptive(Referenced):
         scope: str = "global",
         reference: Iterable[Tensor] | None = None,
         *,
+        lr: float = 1.0,
         maximize: bool = False,
         nonfinite: str = "raise",
+        processes: Any = None,
     ) -> None:
         """Nothing is learned yet: the parameters stay where they are."""
         scopes = 1 if scope == "global" else 0
         self._magnitude = Magnitude(*np.zeros((len(Magnitude._fields), scopes)))
         self._norm = Norm(*np.zeros((len(Norm._fields), scopes)))
-        defaults = {"epsilon": epsilon, "discount": discount, "maximize": maximize}
-        super().__init__(params, defaults, scope, nonfinite, reference)
-
-    @property
-    def scale(self) -> float | tuple[float, ...]:
-        """The magnitude y, or one for each group."""
-        scales = tuple(np.maximum(self._magnitude.x, 0.0).tolist())
-        return scales[0] if self.scope == "global" else scales
+        defaults = {"lr": lr, "epsilon": epsilon, "discount": discount, "maximize": maximize}
+        super().__init__(params, defaults, scope, nonfinite, reference, processes)
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickles and copies hold."""
         return {**super().__getstate__(), "_magnitude": self._magnitude, "_norm": self._norm}
 
+    def _scales(self) -> list[float]:
+        return np.maximum(self._magnitude.x, 0.0).tolist()
+
     def _memory(self) -> dict[str, Any]:
-        magnitude, norm = (torch.from_numpy(np.stack(rows)) for rows in (self._magnitude, self._norm))
+        magnitude, norm = ([row.tolist() for row in rows] for rows in (self._magnitude, self._norm))
         return {**super()._memory(), "magnitude": magnitude, "norm": norm}
 
-    def _recall(self, state_dict: dict[str, Any]) -> None:
-        super()._recall(state_dict)
-        memory = state_dict["wane"]
-        self._magnitude = Magnitude(*memory["magnitude"].cpu().numpy().copy())
-        self._norm = Norm(*memory["norm"].cpu().numpy().copy())
+    def _recall(self, state_dict: dict[str, Any], memory: dict[str, Any]) -> None:
+        super()._recall(state_dict, memory)
+        self._magnitude = Magnitude(*map(np.array, memory["magnitude"]))
+        self._norm = Norm(*map(np.array, memory["norm"]))
+        for group in self.param_groups:
+            group.setdefault("lr", 1.0)
 
     def _admit(self, group: dict[str, Any]) -> None:
         positive("epsilon", group["epsilon"])
         discount_factor(group["discount"])
+        factor(group["lr"], "lr")
         super()._admit(group)
         if self.scope == "group":
             self._magnitude = Magnitude(*(np.append(row, 0.0) for row in self._magnitude))
@@ -114,28 +122,37 @@ class Adaptive(Referenced):
         played = [scope.number for scope in scopes]
         epsilon = np.array([scope.setting("epsilon", positive_entry) for scope in scopes])
         discount = np.array([scope.setting("discount", discount_factor) for scope in scopes])
+        factors = np.array([scope.setting("lr", factor) for scope in scopes])
         moving = [p for scope in scopes for p in scope.moving]
         sizes, products, lengths = self._sums(moving, [p for scope in scopes for p in scope.params])
-        if self._refused(moving, [a if math.isfinite(b) else b for a, b in zip(sizes, products, strict=True)]):
-            return
         of_grads, of_both, of_directions = iter(sizes), iter(products), iter(lengths)
-        size = np.array([math.hypot(*(next(of_grads) for _ in scope.moving)) for scope in scopes])
-        dot = np.array([sum(sign * next(of_both) for sign in scope.signs) for scope in scopes])
-        squared = np.array([sum(next(of_directions) for _ in scope.params) for scope in scopes])
-        q = self._learn(played, epsilon, discount, size, dot)
+        own = [
+            *(math.hypot(*(next(of_grads) for _ in scope.moving)) for scope in scopes),
+            *(sum(sign * next(of_both) for sign in scope.signs) for scope in scopes),
+            *(sum(next(of_directions) for _ in scope.params) for scope in scopes),
+        ]
+        rows, n = self._of_processes(own), len(scopes)
+        size = np.array([math.hypot(*row) for row in rows[:n]])
+        dot, squared = (np.array([sum(row) for row in part]) for part in (rows[n : 2 * n], rows[2 * n :]))
+        each = [a if math.isfinite(b) else b for a, b in zip(sizes, products, strict=True)]
+        if self._refused(moving, each, [*size, *dot]):
+            return
+        q = factors * self._learn(played, epsilon, discount, size, dot)
         cosine = dot / np.where(size > 0.0, size, 1.0)
         shrink = 1.0 / np.sqrt(np.maximum(squared - 4.0 * q * cosine + 4.0 * q * q, 1.0))  # onto the unit ball
         rate = 2.0 * q / np.where(size > 0.0, size, 1.0)  # AdaGrad's diameter is 2
         for i, scope in enumerate(scopes):
             self._turn(scope, shrink[i], rate[i])
-            self._place(scope, max(0.0, float(self._magnitude.x[scope.number])))  # lines 5-7 of the next round
+            self._place(scope, self._scales()[scope.number])  # lines 5-7 of the next round
 
     def _sums(self, moving: list[Tensor], params: list[Tensor]) -> tuple[list[float], list[float], list[float]]:
         """The norms of the gradients, their products with the directions, the squared norms of all directions."""
-        grads, n = [p.grad for p in moving], len(moving)
-        products = [inner(self.state[p]["direction"], p.grad) for p in moving]
-        found = read([*squares(grads), *products, *squares([self.state[p]["direction"] for p in params])])
-        return norms(grads, found[:n]), found[n : 2 * n], found[2 * n :]
+        grads, n = [gradient(p) for p in moving], len(moving)
+        directions = {p: part(self.state[p]["direction"]) for p in params}
+        products = [inner(directions[p], grad) for p, grad in zip(moving, grads, strict=True)]
+        found = read([*squares(grads), *products, *squares(list(directions.values()))])
+        sizes = [math.hypot(*row) for row in parts_of(norms(grads, found[:n]), moving)]
+        return sizes, self._whole(found[n : 2 * n], moving), self._whole(found[2 * n :], params)
 
     def _learn(self, played: list[int], epsilon: Any, discount: Any, size: Any, dot: Any) -> Any:
         """Lines 8-11 but for the direction; returns what AdaGrad divides the clipped gradient's norm to, in [0, 1]."""
@@ -151,13 +168,25 @@ class Adaptive(Referenced):
         """direction <- shrink * (direction - rate * gradient)."""
         rate *= shrink
         if shrink < 1.0:
-            torch._foreach_mul_([self.state[p]["direction"] for p in scope.params], shrink)
+            torch._foreach_mul_([part(self.state[p]["direction"]) for p in scope.params], shrink)
         for sign in set(scope.signs):
             params = [p for p, s in zip(scope.moving, scope.signs, strict=True) if s == sign]
-            directions, grads, left = [self.state[p]["direction"] for p in params], [p.grad for p in params], rate
+            directions, grads, left = (
+                [part(self.state[p]["direction"]) for p in params],
+                list(map(gradient, params)),
+                rate,
+            )
             while left > LARGEST:  # tiny gradients, for which float32 may have no such rate
                 grads, left = torch._foreach_mul(grads, LARGEST), left / LARGEST
             torch._foreach_add_(directions, grads, alpha=-sign * left)
+
+
+def factor(value: Any, name: str) -> float:
+    """An entry of a group that is finite and not negative."""
+    x = scalar(name, value)
+    if not (x >= 0.0 and math.isfinite(x)):
+        raise InputError(f"must be a finite number >= 0, got {value!r}", about=name, cure="1 is the algorithm itself")
+    return x
 
 
 def positive_entry(value: Any, name: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import warnings
@@ -13,12 +14,14 @@ from torch import Tensor
 
 from wane.checks import described, one_of
 from wane.errors import InputError, InputTypeError, NonfiniteError, Setting, StepError
+from wane.integrations.torch.processes import gathered, part, parts_of, refuse_hidden_parts, spread
 from wane.integrations.torch.special import HALVES
 from wane.integrations.torch.tensors import place
 
 KEPT = (torch.float32, torch.float64)
 SCOPES = ("global", "group")
 CHOICES = ("raise", "skip")
+MEMORY = "wane"  # the entry of a parameter group, in files only
 
 
 class Scope(NamedTuple):
@@ -51,11 +54,15 @@ class Referenced(torch.optim.Optimizer):
     """
 
     _warned = False
+    _settings: tuple[str, ...] = ("scope", "nonfinite", "skipped", "processes")  # what torch leaves out of pickles
 
-    def __init__(self, params: Any, defaults: dict[str, Any], scope: str, nonfinite: str, reference: Any) -> None:
+    def __init__(
+        self, params: Any, defaults: dict[str, Any], scope: str, nonfinite: str, reference: Any, processes: Any
+    ) -> None:
         """Take over the parameters; with a ``reference``, put them there."""
         self.scope = one_of("scope", scope, SCOPES)
         self.nonfinite = one_of("nonfinite", nonfinite, CHOICES)
+        self.processes = processes
         self.skipped = 0
         self._versions: dict[Tensor, int] = {}
         super().__init__(params, defaults)
@@ -79,11 +86,13 @@ class Referenced(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        scopes = [scope for scope in self._scopes() if scope.moving]
+        scopes = self._scopes()
+        counts = self._summed([float(len(scope.moving)) for scope in scopes])  # of all processes, which play together
+        scopes = [scope for scope, count in zip(scopes, counts, strict=True) if count]
         with torch.no_grad():
             if scopes:
                 written = [p for scope in scopes for p in scope.params if p.requires_grad]
-                self._warn_of_strangers(written)
+                self._warn_of_strangers(scopes)
                 try:
                     self._round(scopes)
                 finally:
@@ -96,28 +105,33 @@ class Referenced(torch.optim.Optimizer):
         self._admit_last()
 
     def state_dict(self) -> dict[str, Any]:
-        """Tensors and plain data, which ``torch.load(..., weights_only=True)`` reads."""
+        """Tensors and plain data, which ``torch.load(..., weights_only=True)`` reads.
 
-        def complete(_: Any, found: dict[str, Any]) -> dict[str, Any]:
-            return {**found, **self._parts()}
-
-        handle = self.register_state_dict_post_hook(complete, prepend=True)  # the hooks of others see all of it
-        try:
+        All of it is in "state" and "param_groups", which is what ``torch.distributed.checkpoint`` keeps.
+        """
+        handle = self.register_state_dict_post_hook(lambda _, found: self._packed(found), prepend=True)
+        try:  # the hooks of others see all of it
             return super().state_dict()
         finally:
             handle.remove()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a ``state_dict`` of the same class, bit for bit; the settings become those of the state."""
-        taken: list[dict[str, Any]] = []
+        taken: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
         def take(_: Any, found: dict[str, Any]) -> None:
-            self._check(found)
-            taken.append(found)
+            memory = memory_of(found, type(self).__name__)
+            self._check(found, memory)
+            taken.append((found, memory))
+
+        def recall(_: Any) -> None:
+            self._recall(*taken[0])
+            for group in self.param_groups:
+                group.pop(MEMORY, None)
 
         handles = [  # between the hooks of others: those before may give another state, those after see what came of it
             self.register_load_state_dict_pre_hook(take),
-            self.register_load_state_dict_post_hook(lambda _: self._recall(taken[0]), prepend=True),
+            self.register_load_state_dict_post_hook(recall, prepend=True),
         ]
         try:
             super().load_state_dict(state_dict)
@@ -127,7 +141,7 @@ class Referenced(torch.optim.Optimizer):
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickles and copies hold; torch leaves out all but the first three."""
-        return {**super().__getstate__(), **{k: getattr(self, k) for k in ("scope", "nonfinite", "skipped")}}
+        return {**super().__getstate__(), **{k: getattr(self, k) for k in self._settings}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A copy knows its parameters as they are."""
@@ -139,14 +153,33 @@ class Referenced(torch.optim.Optimizer):
         """Remember how often parameters had been written to."""
         self._versions.update((p, p._version) for p in params)
 
-    def _warn_of_strangers(self, params: list[Tensor]) -> None:
+    def _warn_of_strangers(self, scopes: list[Scope]) -> None:
         """Once: somebody else has written to parameters that will now be overwritten."""
-        if not self._warned and any(self._versions[p] != p._version for p in params):
+        if not self._warned and any(self._strange(scope) for scope in scopes):
             self._warned = True
             warn(
                 "parameters were changed since the last step, or since the optimiser was made: this step overwrites "
                 "them. Load weights before the optimiser is made, load its state as well, or give them as reference="
             )
+
+    def _strange(self, scope: Scope) -> bool:
+        """Whether parameters were written to and are elsewhere; who loads what belongs there has changed nothing."""
+        params = [p for p in scope.params if p.requires_grad and self._versions[p] != p._version]
+        if not params:
+            return False
+        wanted = [torch.empty_like(part(p.detach())) for p in params]
+        place(wanted, [self.state[p] for p in params], self._scales()[scope.number])
+        return any(not torch.equal(part(p.detach()), w) for p, w in zip(params, wanted, strict=True))
+
+    def _scales(self) -> list[float]:
+        """The scale of each scope."""
+        raise NotImplementedError
+
+    @property
+    def scale(self) -> float | tuple[float, ...]:
+        """The scale, or one for each group."""
+        scales = self._scales()
+        return scales[0] if self.scope == "global" else tuple(scales)
 
     def _round(self, scopes: list[Scope]) -> None:
         raise NotImplementedError
@@ -165,39 +198,65 @@ class Referenced(torch.optim.Optimizer):
             if p.dtype not in (*HALVES, *KEPT):
                 problem = f"must be float64, float32, bfloat16 or float16, got {p.dtype}"
                 raise InputTypeError(problem, about="parameters")
+        refuse_hidden_parts(group["params"], self.processes)
         for p in group["params"]:
             direction = torch.zeros_like(p.detach(), dtype=wide_type(p))
             self.state[p] = {"reference": p.detach().clone(), "direction": direction}
         self._note(group["params"])
 
-    def _parts(self) -> dict[str, Any]:
-        """What ``state_dict`` adds to torch's."""
-        return {"wane": self._memory()}
+    def _packed(self, found: dict[str, Any]) -> dict[str, Any]:
+        """What torch found, with all that was learned: the entry MEMORY of the first group holds it as JSON."""
+        found["param_groups"][0][MEMORY] = json.dumps(self._memory())
+        return found
 
     def _memory(self) -> dict[str, Any]:
         """Settings and counts, and what a subclass has learned."""
-        return {"class": type(self).__name__, "scope": self.scope, "nonfinite": self.nonfinite, "skipped": self.skipped}
+        frozen = [i for i, p in enumerate(self._params()) if not p.requires_grad and self._has_moved(p)]
+        settings = {"scope": self.scope, "nonfinite": self.nonfinite, "skipped": self.skipped}
+        return {"class": type(self).__name__, **settings, "frozen": frozen}
 
-    def _check(self, state_dict: dict[str, Any]) -> None:
-        """Refuse a state that is not of this class and these parameters."""
-        memory = state_dict.get("wane")
-        if not isinstance(memory, dict) or memory.get("class") != type(self).__name__:
-            problem = f"must be what state_dict() of {type(self).__name__} gave: it has no such part"
-            raise InputError(problem, about="state_dict")
-        found = [tuple(state["reference"].shape) for state in in_order(state_dict)]
-        wanted = [tuple(p.shape) for p in self._params()]
-        if found != wanted:
+    def _has_moved(self, p: Tensor) -> bool:
+        """Whether a parameter has a direction."""
+        return self._whole([float(part(self.state[p]["direction"]).any())], [p])[0] > 0.0
+
+    def _check(self, state_dict: dict[str, Any], memory: dict[str, Any]) -> None:
+        """Refuse a state that is not of these parameters."""
+        held, params = in_order(state_dict), self._params()
+        found = [tuple(state["reference"].shape) if state else None for state in held]
+        wanted = [tuple(p.shape) for p in params]
+        if len(found) != len(wanted) or any(a not in (None, b) for a, b in zip(found, wanted, strict=True)):
             raise InputError(f"is of parameters of the shapes {found}, got parameters of {wanted}", about="state_dict")
+        for i, (p, state) in enumerate(zip(params, held, strict=True)):
+            if state is None and (p.requires_grad or i in memory["frozen"]):
+                problem = f"lacks the state of the parameter {i}"
+                cure = "set requires_grad before loading as it was before saving; torch leaves out frozen parameters"
+                raise InputError(problem, about="state_dict", cure=cure)
 
-    def _recall(self, state_dict: dict[str, Any]) -> None:
+    def _recall(self, state_dict: dict[str, Any], memory: dict[str, Any]) -> None:
         """Take it back; torch, which has loaded the rest, has rounded the directions."""
         for p, state in zip(self._params(), in_order(state_dict), strict=True):
+            if state is None:  # frozen where it was, and so it still is
+                state = {"reference": p.detach(), "direction": torch.zeros_like(p.detach())}
             self.state[p] = {
                 "reference": state["reference"].to(p.device, p.dtype, copy=True),
                 "direction": state["direction"].to(p.device, wide_type(p), copy=True),
             }
-        memory = state_dict["wane"]
         self.scope, self.nonfinite, self.skipped = memory["scope"], memory["nonfinite"], memory["skipped"]
+
+    def _summed(self, values: list[float]) -> list[float]:
+        """Each value added over the processes that share the parameters, where the user has named them."""
+        return [sum(row) for row in self._of_processes(values)]
+
+    def _of_processes(self, values: list[float]) -> list[list[float]]:
+        """For each value, those of the processes that share the parameters."""
+        if self.processes is None:
+            return [[value] for value in values]
+        device = next((p.device for p in self._params()), torch.device("cpu"))
+        return gathered(values, self.processes, device)
+
+    def _whole(self, values: list[float], owners: list[Tensor]) -> list[float]:
+        """Sums over parameters, of which this process may have seen a part, over all their parts."""
+        return [sum(row) for row in parts_of(values, owners)] if any(map(spread, owners)) else values
 
     def _params(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
@@ -226,11 +285,15 @@ class Referenced(torch.optim.Optimizer):
         params = [p for p in scope.params if p.requires_grad]
         place(params, [self.state[p] for p in params], scale)
 
-    def _refused(self, moving: list[Tensor], values: list[float]) -> bool:
-        """Whether this round is skipped since a value, of those that each moving parameter has, is not finite."""
-        if all(map(math.isfinite, values)):
+    def _refused(self, moving: list[Tensor], values: list[float], totals: Iterable[float] = ()) -> bool:
+        """Whether this round is skipped since a value is not finite.
+
+        Each moving parameter has a value; the totals are those of all processes, which refuse the same rounds.
+        """
+        if all(map(math.isfinite, (*values, *totals))):
             return False
-        wrong = next(p for p, value in zip(moving, values, strict=True) if not math.isfinite(value))
+        bad = [p for p, value in zip(moving, values, strict=True) if not math.isfinite(value)]
+        wrong = f"a parameter of shape {tuple(bad[0].shape)}" if bad else "a parameter of another process"
         if (lost := next(filter(self._lost, self._params()), None)) is not None:
             raise NonfiniteError(
                 f"a parameter of shape {tuple(lost.shape)} is no longer finite, since a step of the base or the scale "
@@ -238,7 +301,7 @@ class Referenced(torch.optim.Optimizer):
                 argument="params",
                 cure="load a saved state, and lower the base's rate or epsilon",
             )
-        what = f"the gradient of a parameter of shape {tuple(wrong.shape)} is not finite, or too large for its type"
+        what = f"the gradient of {wrong} is not finite, or too large for its type"
         if self.nonfinite == "raise":
             cure = ("mend the loss, clip gradients, or choose ", Setting("nonfinite", "skip"))
             raise NonfiniteError(f"{what}: nothing was changed", argument="params", cure=cure)
@@ -249,7 +312,10 @@ class Referenced(torch.optim.Optimizer):
 
     def _lost(self, p: Tensor) -> bool:
         """Whether a parameter that moves has left the range of its type, for good."""
-        return p.requires_grad and bool((self.state[p]["reference"].isfinite() & ~p.isfinite()).any())
+        if not p.requires_grad:
+            return False
+        mine = bool((part(self.state[p]["reference"]).isfinite() & ~part(p.detach()).isfinite()).any())
+        return self._whole([float(mine)], [p])[0] > 0.0
 
 
 def scope_of(number: int, groups: list[dict[str, Any]]) -> Scope:
@@ -266,9 +332,19 @@ def scope_of(number: int, groups: list[dict[str, Any]]) -> Scope:
     return scope
 
 
-def in_order(state_dict: dict[str, Any]) -> list[dict[str, Tensor]]:
-    """The states in the order of the parameters, whatever order they were saved in."""
-    return [state_dict["state"][i] for group in state_dict["param_groups"] for i in group["params"]]
+def memory_of(state_dict: dict[str, Any], name: str) -> dict[str, Any]:
+    """What ``_memory`` of that class gave."""
+    for group in state_dict.get("param_groups", ()):
+        if isinstance(text := group.get(MEMORY), str) and (memory := json.loads(text))["class"] == name:
+            return memory
+    problem = f"must be what state_dict() of {name} gave: it has no such part"
+    cure = "with torch.distributed.checkpoint, leave flatten_optimizer_state_dict off"
+    raise InputError(problem, about="state_dict", cure=cure)
+
+
+def in_order(state_dict: dict[str, Any]) -> list[Any]:
+    """The states in the order of the parameters, whatever order they were saved in; None where there is none."""
+    return [state_dict["state"].get(i) for group in state_dict["param_groups"] for i in group["params"]]
 
 
 def wide_type(p: Tensor) -> torch.dtype:

@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor
 
+from wane.integrations.torch.processes import part
+
 LARGEST = 1e30  # factors up to here are safe in every type: the half types are computed in float32
 LONG = 10_000  # from so many numbers on a pass over them costs more than a call
 SAFE = {torch.float32: (1e-30, 1e30), torch.float64: (1e-270, 1e270)}  # sums of squares that lost nothing
@@ -68,12 +70,13 @@ def place(params: list[Tensor], states: list[dict[str, Tensor]], scale: float) -
     few: list[Tensor] = []
     references, directions = [], []
     for p, state in zip(params, states, strict=True):
-        if p.numel() >= LONG and p.is_cpu:
-            placed(state["reference"], state["direction"], scale, out=p)
+        mine, reference, direction = part(p), part(state["reference"]), part(state["direction"])
+        if mine.numel() >= LONG and mine.is_cpu:
+            placed(reference, direction, scale, out=mine)
         else:
-            few.append(p)
-            references.append(state["reference"])
-            directions.append(state["direction"])
+            few.append(mine)
+            references.append(reference)
+            directions.append(direction)
     if few:
         torch._foreach_copy_(few, references)
         torch._foreach_add_(few, directions, alpha=min(scale, LARGEST))

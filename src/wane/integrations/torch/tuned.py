@@ -15,18 +15,20 @@ Differences from the published algorithm:
 from __future__ import annotations
 
 import copy
-import inspect
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, optim
 
 from wane.checks import described, discount_factor, discount_factors, one_of, positive
 from wane.errors import InputError, InputTypeError, StepError
-from wane.integrations.torch.referenced import Referenced, Scope, in_order
+from wane.integrations.arrays import Arrays, Rise, at_least_one
+from wane.integrations.torch.bases import blind, imagined, standing_in, undecayed, usable
+from wane.integrations.torch.processes import gradient, part
+from wane.integrations.torch.referenced import MEMORY, Referenced, Scope, in_order
 from wane.integrations.torch.special import HALVES
 from wane.integrations.torch.tensors import inner, placed, read
 from wane.learners import Learner, MagnitudeLearner, TracLearner, load
@@ -34,11 +36,10 @@ from wane.learners import Learner, MagnitudeLearner, TracLearner, load
 DISCOUNTS = (0.9, 0.99, 0.999, 0.9999, 1.0)
 RULES = {"magnitude": MagnitudeLearner, "trac": TracLearner}
 EPSILONS = {"magnitude": 10.0, "trac": 1e-8}
+HORIZONS = {"magnitude": 300.0, "trac": math.inf}
+HOST = Arrays(np, np.array)
 LARGEST_PRODUCT = 1e150  # of direction and gradient: its square is finite
-BLIND = {  # but for weight decay, their steps do not depend on where the parameters are
-    *(optim.SGD, optim.Adam, optim.AdamW, optim.Adamax, optim.NAdam, optim.RAdam),
-    *(optim.RMSprop, optim.Rprop, optim.Adagrad, optim.Adadelta),
-}
+BASE = "base_"  # what the state of the base begins with, among that of the parameters
 
 
 class Tuned(Referenced):
@@ -63,6 +64,12 @@ class Tuned(Referenced):
         nonfinite: "raise" a ``FloatingPointError`` where gradients are not finite, or "skip" the round, which is
             counted in ``skipped`` and warned about once; either way nothing changes. Parameters that are no longer
             finite raise in any case: no round could mend them.
+        processes: a process group in which each process holds a part of the parameters, so that sums are taken over
+            all of them: for FSDP1. What ``fully_shard`` makes needs no word, nor does a base that is a
+            ``ZeroRedundancyOptimizer``.
+        horizon: when the scale has fallen to 0, the guess for its next rise is at most three times its mean over about
+            this many rounds: so an epsilon that is far too large is mended. ``math.inf`` keeps epsilon as it is. By
+            default 300 for "magnitude" and infinity for "trac".
 
     A parameter group's entry "discount" (1 at first) multiplies all discounts of the coming rounds; 0 restarts. With
     scope "global" it must be the same in all groups. A parameter without a gradient counts as one with the gradient 0:
@@ -96,6 +103,8 @@ class Tuned(Referenced):
         reference: Iterable[Tensor] | None = None,
         *,
         nonfinite: str = "raise",
+        processes: Any = None,
+        horizon: float | None = None,
     ) -> None:
         """Nothing is learned yet: the scale is 0."""
         self.base = usable(base)
@@ -108,8 +117,11 @@ class Tuned(Referenced):
         if not self.discounts:
             raise InputError("must hold at least one discount, got none", about="discounts")
         self.epsilon = positive("epsilon", EPSILONS[rule] if epsilon is None else epsilon)
+        self.horizon = at_least_one("horizon", HORIZONS[rule] if horizon is None else horizon)
+        self._rise = HOST.rise(np.zeros(0 if scope == "group" else 1))
         self._learners: list[list[Learner]] = [] if scope == "group" else [self._fresh()]
-        super().__init__(base.param_groups, base.defaults, scope, nonfinite, reference)
+        self._begun = False
+        super().__init__(base.param_groups, base.defaults, scope, nonfinite, reference, processes)
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
@@ -119,12 +131,6 @@ class Tuned(Referenced):
     @param_groups.setter
     def param_groups(self, groups: list[dict[str, Any]]) -> None:
         """Torch's constructor sets an empty list here; the groups are the base's."""
-
-    @property
-    def scale(self) -> float | tuple[float, ...]:
-        """The scale S, or one for each group."""
-        scales = self._scales()
-        return scales[0] if self.scope == "global" else tuple(scales)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters to the base; their values of now are their references."""
@@ -138,50 +144,85 @@ class Tuned(Referenced):
         """The settings and the base."""
         return (
             f"Tuned(rule={self.rule!r}, discounts={self.discounts}, epsilon={self.epsilon:g}, scope={self.scope!r}, "
-            f"nonfinite={self.nonfinite!r}) of {self.base!r}"
+            f"nonfinite={self.nonfinite!r}, horizon={self.horizon:g}) of {self.base!r}"
         )
 
     def __getstate__(self) -> dict[str, Any]:
         """What pickles and copies hold."""
         state = super().__getstate__()
         del state["param_groups"]
-        return {**state, **{k: getattr(self, k) for k in ("base", "rule", "discounts", "epsilon", "_learners")}}
+        names = ("base", "rule", "discounts", "epsilon", "horizon", "_learners", "_rise", "_begun")
+        return {**state, **{k: getattr(self, k) for k in names}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """The groups are the base's."""
         super().__setstate__({k: v for k, v in state.items() if k != "param_groups"})
 
-    def _parts(self) -> dict[str, Any]:
-        return {**super()._parts(), "base": self.base.state_dict()}
+    def _packed(self, found: dict[str, Any]) -> dict[str, Any]:
+        """The state of the base, parameter by parameter, is put beside the references."""
+        base = self.base.state_dict()
+        states, others = dict(base["state"]), {k: v for k, v in base.items() if k not in ("state", "param_groups")}
+        invented = not self._begun and not any(states.values())
+        if invented:  # a distributed checkpoint is read into the state of an optimiser that has not begun
+            params = [p for p in self._params() if p.requires_grad]
+            made = imagined(self.base, params, [self.state[p]["direction"] for p in params])
+            states = {i: made[p] for i, p in enumerate(self._params()) if p in made}
+        for i, state in found["state"].items():
+            found["state"][i] = {**state, **{BASE + name: value for name, value in states.pop(i, {}).items()}}
+        found["param_groups"] = base["param_groups"]
+        if states or others:
+            found["param_groups"][0]["base"] = {**others, "state": states}
+        return super()._packed(found)
 
     def _memory(self) -> dict[str, Any]:
         learners = [[learner.state_dict() for learner in learners] for learners in self._learners]
         settings = {"rule": self.rule, "discounts": list(self.discounts), "epsilon": self.epsilon}
-        return {**super()._memory(), **settings, "base": type(self.base).__name__, "learners": learners}
+        settings |= {"horizon": self.horizon, "rise": [row.tolist() for row in self._rise]}
+        base = {"base": type(self.base).__name__, "begun": self._begun, "holds": self._names()}
+        return {**super()._memory(), **settings, **base, "learners": learners}
 
-    def _check(self, state_dict: dict[str, Any]) -> None:
-        super()._check(state_dict)
-        name = state_dict["wane"]["base"]
-        if name != type(self.base).__name__:
-            problem = f"is of a Tuned {name}, got a base of the class {type(self.base).__name__}"
+    def _names(self) -> list[str]:
+        """What the base remembers of parameters."""
+        return sorted({name for state in self.base.state.values() for name in state if isinstance(name, str)})
+
+    def _check(self, state_dict: dict[str, Any], memory: dict[str, Any]) -> None:
+        super()._check(state_dict, memory)
+        if memory["base"] != type(self.base).__name__:
+            problem = f"is of a Tuned {memory['base']}, got a base of the class {type(self.base).__name__}"
             raise InputError(problem, about="state_dict")
+        found = {name for state in in_order(state_dict) if state for name in state}
+        if missing := [name for name in memory["holds"] if BASE + name not in found]:
+            cure = "with torch.distributed.checkpoint, take one step before the state is made that is read into"
+            raise InputError(f"lacks what the base remembers: {missing}", about="state_dict", cure=cure)
 
-    def _recall(self, state_dict: dict[str, Any]) -> None:
-        super()._recall(state_dict)
-        memory = state_dict["wane"]
+    def _recall(self, state_dict: dict[str, Any], memory: dict[str, Any]) -> None:
+        super()._recall(state_dict, memory)
         self.rule, self.discounts, self.epsilon = memory["rule"], tuple(memory["discounts"]), memory["epsilon"]
         self._learners = [[load(state) for state in learners] for learners in memory["learners"]]
+        self.horizon, self._rise = memory["horizon"], Rise(*map(np.array, memory["rise"]))
+        self._begun = memory["begun"]
         halves = [p for p in self._params() if p.dtype in HALVES]
+        saved = self._of_base(state_dict, memory)
         with standing_in(self.base, halves, [self.state[p]["direction"] for p in halves]):  # its state is not rounded
-            self.base.load_state_dict(copy.deepcopy(state_dict["base"]))  # torch would share the tensors
-        self._keep_types(state_dict)
+            self.base.load_state_dict(copy.deepcopy(saved))  # torch would share the tensors
+        self._keep_types(state_dict, saved)
 
-    def _keep_types(self, state_dict: dict[str, Any]) -> None:
+    def _of_base(self, state_dict: dict[str, Any], memory: dict[str, Any]) -> dict[str, Any]:
+        """The state of the base, as its own ``state_dict`` gave it."""
+        groups = [{k: v for k, v in g.items() if k not in (MEMORY, "base")} for g in state_dict["param_groups"]]
+        others: dict[str, Any] = next((g["base"] for g in state_dict["param_groups"] if "base" in g), {})
+        states = dict(others.get("state", {}))
+        for i, state in state_dict["state"].items():
+            own = {name[len(BASE) :]: value for name, value in state.items() if name.startswith(BASE)}
+            if own and (memory["begun"] or memory["holds"]):  # otherwise they were invented
+                states[i] = own
+        return {**others, "state": states, "param_groups": groups}
+
+    def _keep_types(self, state_dict: dict[str, Any], saved: dict[str, Any]) -> None:
         """Undo torch's conversion of the base's state, where the parameters are of the type that they were."""
-        saved = state_dict["base"]
         numbers = [i for group in saved["param_groups"] for i in group["params"]]
         for p, i, ours in zip(self._params(), numbers, in_order(state_dict), strict=True):
-            if ours["direction"].dtype != self.state[p]["direction"].dtype:
+            if ours is None or ours["direction"].dtype != self.state[p]["direction"].dtype:
                 continue
             for name, held in self.base.state.get(p, {}).items():
                 value = saved["state"].get(i, {}).get(name)
@@ -189,7 +230,11 @@ class Tuned(Referenced):
                     self.base.state[p][name] = value.to(held.device, copy=True)
 
     def _scales(self) -> list[float]:
-        return [sum(learner.predict() for learner in learners) for learners in self._learners]
+        return (self._rise.factor * self._totals()).tolist()
+
+    def _totals(self) -> np.ndarray:
+        """What the learners of each scope play together."""
+        return np.array([sum(learner.predict() for learner in learners) for learners in self._learners])
 
     def _fresh(self) -> list[Learner]:
         """The learners of a scope."""
@@ -197,11 +242,15 @@ class Tuned(Referenced):
         return [RULES[self.rule](epsilon, discount) for discount in self.discounts]
 
     def _admit(self, group: dict[str, Any]) -> None:
+        if type(self.base).__name__ == "ZeroRedundancyOptimizer" and any(p.dtype in HALVES for p in group["params"]):
+            problem = "must be float32 or float64 where the base is a ZeroRedundancyOptimizer, which moves them itself"
+            raise InputTypeError(problem, about="parameters", cure="use fully_shard, which shards the base's state too")
         super()._admit(group)
         group.setdefault("discount", 1.0)
         self._widen(group)
         if self.scope == "group":
             self._learners.append(self._fresh())
+            self._rise = Rise(*(np.append(row, 1.0) for row in self._rise))
 
     def _widen(self, group: dict[str, Any]) -> None:
         """What the base has learned, or made, already: in float32 for parameters of the half types."""
@@ -221,21 +270,32 @@ class Tuned(Referenced):
 
     def _round(self, scopes: list[Scope]) -> None:
         moving = [p for scope in scopes for p in scope.moving]
-        values = read([inner(self.state[p]["direction"], p.grad) for p in moving])
+        values = self._whole(read([inner(part(self.state[p]["direction"]), gradient(p)) for p in moving]), moving)
         factors = [scope.setting("discount", discount_factor) for scope in scopes]
-        if self._refused(moving, [v if abs(v) <= LARGEST_PRODUCT else math.inf for v in values]):
-            return
+        values = [v if abs(v) <= LARGEST_PRODUCT else math.inf for v in values]
         rest = iter(values)
+        totals = self._summed([sum(sign * next(rest) for sign in scope.signs) for scope in scopes])
+        if self._refused(moving, values, totals):
+            return
+        self._begun = True
         try:
             self._move(scopes, self._scales())
-            for scope, factor in zip(scopes, factors, strict=True):
-                h = sum(sign * next(rest) for sign in scope.signs)
+            for scope, factor, h in zip(scopes, factors, totals, strict=True):
                 for learner in self._learners[scope.number]:
                     learner.update(h, factor * learner.discount)
+            self._begin_lower(scopes, np.array(factors))
         finally:
             scales = self._scales()
             for scope in scopes:
                 self._place(scope, scales[scope.number])
+
+    def _begin_lower(self, scopes: list[Scope], discounts: np.ndarray) -> None:
+        """Where the next rise of a scale begins that has fallen to 0."""
+        played = [scope.number for scope in scopes]
+        before = Rise(*(row[played] for row in self._rise))
+        after = HOST.rise_step(before, self._totals()[played] / self.epsilon, self.horizon, discounts)
+        for row, value in zip(self._rise, after, strict=True):
+            row[played] = value
 
     def _move(self, scopes: list[Scope], scales: list[float]) -> None:
         """Let the base make its step, by which the directions grow; the parameters may be left anywhere."""
@@ -281,71 +341,3 @@ class Tuned(Referenced):
         if p.dtype in HALVES:
             return placed(self.state[p]["reference"], self.state[p]["direction"], scale)
         return p if p.requires_grad else p.clone()  # a frozen one stays
-
-
-def usable(base: Any) -> Any:
-    """An optimiser that can be wrapped."""
-    if not isinstance(base, optim.Optimizer):
-        problem = f"must be an optimiser, such as torch.optim.Adam(params), got {type(base).__name__}"
-        raise InputTypeError(problem, about="base")
-    if isinstance(base, Referenced):
-        problem = f"must be an optimiser of its own scale, got {type(base).__name__}, which learns it"
-        raise InputTypeError(problem, about="base")
-    _, *arguments = inspect.signature(type(base).step).parameters.values()
-    if any(a.default is a.empty and a.kind not in (a.VAR_POSITIONAL, a.VAR_KEYWORD) for a in arguments):
-        problem = f"must take steps without a closure; {type(base).__name__} evaluates the loss repeatedly"
-        raise InputTypeError(problem, about="base")
-    if base.defaults.get("differentiable"):
-        problem = "must not be differentiable: a scale that is learned cannot be differentiated through"
-        raise InputError(problem, about="base")
-    return base
-
-
-def blind(base: Any) -> bool:
-    """Whether its step, but for a weight decay that is known, surely does not depend on where the parameters are."""
-    hooked = base._optimizer_step_pre_hooks or base._optimizer_step_post_hooks
-    decayed = [group for group in base.param_groups if group.get("weight_decay")]
-    known = all(isinstance(group[name], float | int) for group in decayed for name in ("lr", "weight_decay"))
-    return type(base) in BLIND and not hooked and known
-
-
-@contextmanager
-def undecayed(base: Any) -> Iterator[None]:
-    """Let an optimiser step without weight decay for a while."""
-    decays = [(group, group["weight_decay"]) for group in base.param_groups if group.get("weight_decay")]
-    for group, _ in decays:
-        group["weight_decay"] = 0.0
-    try:
-        yield
-    finally:
-        for group, decay in decays:
-            group["weight_decay"] = decay
-
-
-@contextmanager
-def standing_in(
-    base: Any, params: list[Tensor], places: list[Tensor], grads: list[Tensor] | None = None
-) -> Iterator[None]:
-    """Let other tensors be the parameters of an optimiser for a while, with their gradients and its state."""
-    given: list[Any] = [p.grad for p in params] if grads is None else grads
-    for p, place, grad in zip(params, places, given, strict=True):
-        if place is not p and grad is not None:
-            place.grad = grad if grad.dtype == place.dtype else grad.to(place.dtype)
-    exchange(base, params, places)
-    try:
-        yield
-    finally:
-        exchange(base, places, params)
-        for p, place in zip(params, places, strict=True):
-            if place is not p:
-                place.grad = None
-
-
-def exchange(base: Any, old: list[Tensor], new: list[Tensor]) -> None:
-    """Put new parameters in the places of old ones."""
-    names = dict(zip(old, new, strict=True))
-    for group in base.param_groups:
-        group["params"] = [names.get(p, p) for p in group["params"]]
-    for p, other in names.items():
-        if other is not p and (state := base.state.pop(p, None)) is not None:
-            base.state[other] = state
