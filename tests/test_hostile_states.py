@@ -159,6 +159,14 @@ def test_files_say_so_too(tmp_path):
         wane.load(tmp_path / "x.wane")
 
 
+def test_numbers_beyond_the_type_of_a_compiled_field():
+    state = wane.conformal.Monitor(0.1, 5).state_dict()
+    for value in (2, 2**31, -(2**31) - 1, 2**53):
+        state["memory"]["side"] = value
+        with pytest.raises(InputError, match="side in the memory of Monitor"):
+            rebuilt(state, {})
+
+
 # Small files, large costs
 
 

@@ -136,7 +136,10 @@ def unpack(learner: Any, name: str, value: Any) -> None:
         whole = type(current)(value)
         if whole != value or (abs(whole) > MOST and not isinstance(current, float)):
             raise InputError(f"{where} must be a whole number within +-2^53, got {value}", argument="state")
-        setattr(learner, name, whole)
+        try:
+            setattr(learner, name, whole)
+        except OverflowError as error:  # a compiled class keeps small numbers in small types
+            raise InputError(f"{where} cannot be {value}: {error}", argument="state") from error
     else:
         array = np.array(value, dtype=float)
         setattr(learner, name, array if isinstance(current, np.ndarray) else array.data)
