@@ -15,11 +15,12 @@ from wane.state.limits import MOST, limits_of_rows
 from wane.state.stateful import Stateful
 from wane.trackers.base import Tracker
 from wane.trackers.history import History
+from wane.trackers.portfolio import Portfolio
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
 
-RELATED = (History, CoinBetting)  # checked one by one, which takes microseconds for each series
+RELATED = (History, CoinBetting, Portfolio)  # checked one by one, which takes microseconds for each series
 UNBACKED = 10**6  # numbers that the trackers of a panel without streams may keep
 
 

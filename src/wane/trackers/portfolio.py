@@ -17,6 +17,7 @@ import math
 
 from wane.checks import number, positive
 from wane.errors import InputError
+from wane.state.limits import GREATEST, MOST
 from wane.theory.portfolio import portfolio_bounds
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register
@@ -96,6 +97,17 @@ class Portfolio(Tracker):
         top = self.largest if max_score is None else number("max_score", max_score)
         low, high = portfolio_bounds(self.miss, int(self.labels), top, 0.0, self.epsilon, self.prior)
         return max(-low, high)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Labels are counted, and what has happened is 1."""
+        return super().limits() | {
+            "misses": (0.0, MOST), "labels": (0.0, MOST), "largest": (0.0, GREATEST), "late": (0.0, 1.0),
+            "changed": (0.0, 1.0),
+        }  # fmt: skip
+
+    def misfit(self) -> str | None:
+        """Misses are labels."""
+        return None if self.misses <= self.labels else "misses"
 
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)
