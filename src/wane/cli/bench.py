@@ -122,8 +122,8 @@ def played(family: str, seeds: int, quick: bool, out: Path, workers: int | None,
     from wane.experiments.lifelong import families
 
     with resumable(quiet=json) as started:
-        made_folder(out)
-        results = families.run(family, seeds, quick, out, workers, started)
+        with owned_folder(out):
+            results = families.run(family, seeds, quick, out, workers, started)
     if json:
         typer.echo(plain_json.dumps(results, indent=2))
         return

@@ -181,7 +181,7 @@ def contents(thing: Any) -> dict[str, Any]:
             found["score"] = repr(source.score)
     if hasattr(thing, "names") or hasattr(thing, "ids"):
         found["series"] = len(parts) if hasattr(thing, "names") else len(thing)
-    if hasattr(thing, "labels"):
+    if hasattr(thing, "ids"):
         found["labels"] = int(np.sum(thing.labels[: len(thing)]))
     elif hasattr(thing, "rounds"):
         found["labels"] = int(thing.rounds)
