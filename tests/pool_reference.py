@@ -66,8 +66,9 @@ class Pool:
         self.G, self.newG = np.zeros((k, 7, 7)), np.zeros((k, 7, 7))
         self.w, self.newM = np.zeros((k, 7)), np.zeros((k, 7))
         self.hist, self.new_hist = np.zeros((k, 10, BINS)), np.zeros((k, 10, BINS))
-        self.q = np.full((k, 10), 1.3)
+        self.q = np.full((k, 10), 1.5)
         self.z, self.new_misses = [0.0] * k, [0] * k
+        self.uneven, self.count = [0.0] * k, 0.0
         self.labels = self.pending = self.new_played = 0
 
     def tick(self, ids, sizes, scores):
@@ -198,11 +199,13 @@ class Pool:
         slope = (product / count - self.mean_size * self.mean_log) / (max(square / count - self.mean_size**2, 0) + 0.05)
         self.slope = min(max(slope, 0.0), 1.2) if count > 20 else 0.0
 
+        self.count = forget * self.count + (self.new_played > 0)
         for j, alpha in enumerate(self.alphas):
             # The common factor.
             late = (self.new_misses[j] / self.new_played - alpha) if self.new_played else 0.0
             trust = self.new_played / (self.new_played + 50)
-            self.z[j] = clip(0.7**share * self.z[j] + 0.5 * late * trust, 1.5)
+            self.z[j] = clip(0.5**share * self.z[j] + late * trust, 1.5)
+            self.uneven[j] = forget * self.uneven[j] + late**2
             # One Newton step of the quantile regression, at most 0.1 long.
             new = self.newG[j] / 1024.0**2
             self.G[j] = forget * self.G[j] + new
@@ -225,7 +228,10 @@ class Pool:
                 hist = hist + near * min(1.0, (200 - hist.sum()) / near.sum())
         labels = hist.sum()
         if labels > 0:
-            wanted = min((1 - self.alphas[j]) * (labels + 1), labels)
+            alpha, extra = self.alphas[j], 0.0
+            if self.count > 0:  # moments that are missed together are worth fewer labels
+                extra = min(alpha / 2, self.uneven[j] / (self.count**2 * alpha))
+            wanted = min(max((1 - alpha) * (labels + 1), (1 - alpha + extra) * labels), labels)
             below = np.cumsum(hist)
             k = min(int(np.searchsorted(below, wanted)), int(np.flatnonzero(hist)[-1]))
             log_q = LOW + BIN * (k + min((wanted - (below[k] - hist[k])) / hist[k], 1.0))

@@ -7,9 +7,9 @@ from wane.vectors cimport solve_in_place
 
 cdef int FEATURES, AGES, BINS, SCALARS, SUMS
 cdef double SLOW, FAST, PRIOR, PRIOR_LOW, ROOT, SHAPE, SMALLEST, TINY_SIZE, OFTEN, OWN_SCALE, NO_SCORE, FAR, WIDE, STEEP
-cdef double FORGET, CALM, SHOCK, SHOCK_LABELS, SHOCK_MOST, RIDGE, DENSITY, TRUST, FIRST, FIRST_LABELS, OWN_WEIGHT
+cdef double FORGET, CALM, SHOCK, SHOCK_LABELS, SHOCK_MOST, RIDGE, DENSITY, TRUST, START, FIRST, FIRST_LABELS, OWN_WEIGHT, UNEVEN_MOST
 cdef double QUANTILE_STEP, SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE, THETA, CAP, CAP_EARLY, SHARE_TO_SOLVE, GRAIN, COARSE, HUGE
-cdef int STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE
+cdef int STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE, MOMENTS
 cdef int N, N_PLAYED, S, F, R, Y, RECORD, ROW
 cdef int AT_N, AT_SIZE, X_RECENT, X_SHAPE, X_SIZE, X_PRIOR, NOTE
 cdef double NAN
@@ -19,7 +19,7 @@ cdef class Pool:
     cdef readonly int levels, row, note, at, note_at, size_at, column
     cdef readonly object memory
     cdef readonly double[::1] alphas, normal, log_normal, slow, fast
-    cdef readonly double[::1] scalars, sums, new_sums, shock, new_misses
+    cdef readonly double[::1] scalars, sums, new_sums, shock, uneven, new_misses
     cdef readonly double[:, ::1] weights, new_moments, factors, gram, new_gram, counts, new_counts
     cdef double[::1] x, weights_of_ages, totals
     cdef double[:, ::1] square
@@ -70,7 +70,7 @@ cdef class Pool:
     @cython.locals(g=double[:, ::1], x=double[::1], at=int, i=int, j=int, new=double, longest=double)
     cdef void _solve_weights(self, int c, double age) noexcept nogil
 
-    @cython.locals(first=int, i=int, j=int, labels=double, wanted=double, q=double)
+    @cython.locals(first=int, i=int, labels=double, wanted=double, q=double, alpha=double, moments=double, extra=double)
     cdef void _solve_factors(self, int c, double age) noexcept nogil
 
 cdef double grains(double x) noexcept nogil

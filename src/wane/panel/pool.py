@@ -54,13 +54,15 @@ FAR = 4.0  # a guess is within exp(+-4) of the quantile that normal errors of th
 WIDE = 64.0  # logarithms are clipped to +-64, features to +-16, so that sums of whole numbers stay exact
 STEEP = 16.0
 FORGET = math.log(0.995)  # the shared part forgets half in 138 labels of each series
-CALM = math.log(0.7)  # the common factor forgets a shock in a few moments
-SHOCK, SHOCK_MOST = 0.5, 1.5  # how much it follows the misses of one moment, and how far it goes
+CALM = math.log(0.5)  # the common factor forgets a shock in a few moments
+SHOCK, SHOCK_MOST = 1.0, 1.5  # how much it follows the misses of one moment, and how far it goes
 SHOCK_LABELS = 50.0  # the misses of so many labels at one moment are believed by half
 RIDGE = 20.0  # labels that say that the guess needs no regression
 DENSITY = 0.25  # of log scores around their quantile: the curvature of the loss
 TRUST = 0.1  # the longest step of a weight at one moment
-FIRST = 1.3  # the factor of an age without labels: the prior is a geometric mean, less than the mean,
+UNEVEN_MOST = 0.5  # how much of alpha the factors give up at most because moments differ
+START = 1.5  # the factors before there is a histogram: what normal errors need after one label
+FIRST = 1.3  # what they start from afterwards: the prior is a geometric mean, less than the mean,
 FIRST_LABELS = 20.0  # which counts as much as so many labels
 OWN_WEIGHT = 8.0  # the running quantile of a series counts for at most 8 labels,
 QUANTILE_STEP = 0.15  # and moves by at least this step
@@ -75,8 +77,8 @@ COARSE = 65536.0  # the same for logarithms and their products
 HUGE = 1e150  # scores and sizes are at most so many units
 
 # Where things are in the memory of the shared part, its rows and its notes.
-STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE = range(10)
-SCALARS = 10
+STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE, MOMENTS = range(11)
+SCALARS = 11
 COUNTERS = (SERIES, LABELS, PENDING, PLAYED)
 NEW = ("new_sums", "new_misses", "new_moments", "new_gram", "new_counts")  # since the last moment
 SUMS = 7  # positive scores, their logs; labels, log scores, log sizes, squares of these, products of both
@@ -112,17 +114,17 @@ class Pool:
         self.x = view(np.zeros(FEATURES))
         self.square = view(np.zeros((FEATURES, FEATURES)))
         self.weights_of_ages, self.totals = view(np.zeros(AGES)), view(np.zeros(AGES))
-        sizes = [SCALARS, SUMS, SUMS, n, n, n * FEATURES, n * FEATURES, n * AGES]
+        sizes = [SCALARS, SUMS, SUMS, n, n, n, n * FEATURES, n * FEATURES, n * AGES]
         sizes += [n * FEATURES * FEATURES] * 2 + [n * AGES * BINS] * 2
         self.memory = np.zeros(sum(sizes))
         cuts = np.cumsum([0, *sizes])
         part = [self.memory[a:b] for a, b in pairwise(cuts)]
-        self.scalars, self.sums, self.new_sums, self.shock, self.new_misses = map(view, part[:5])
-        self.weights, self.new_moments = (view(p.reshape(n, FEATURES)) for p in part[5:7])
-        self.factors = view(part[7].reshape(n, AGES))
-        self.gram, self.new_gram = (view(p.reshape(n * FEATURES, FEATURES)) for p in part[8:10])
-        self.counts, self.new_counts = (view(p.reshape(n * AGES, BINS)) for p in part[10:12])
-        part[7][:] = FIRST
+        self.scalars, self.sums, self.new_sums, self.shock, self.uneven, self.new_misses = map(view, part[:6])
+        self.weights, self.new_moments = (view(p.reshape(n, FEATURES)) for p in part[6:8])
+        self.factors = view(part[8].reshape(n, AGES))
+        self.gram, self.new_gram = (view(p.reshape(n * FEATURES, FEATURES)) for p in part[9:11])
+        self.counts, self.new_counts = (view(p.reshape(n * AGES, BINS)) for p in part[11:13])
+        part[8][:] = START
 
     @property
     def started(self):
@@ -323,11 +325,13 @@ class Pool:
         age = math.exp(share * FORGET)
         self._solve_sums(age)
         played = scalars[PLAYED]
+        scalars[MOMENTS] = age * scalars[MOMENTS] + (1.0 if played > 0.0 else 0.0)
         for c in range(self.levels):
             alpha = self.alphas[c]
             late = 0.0 if played == 0.0 else self.new_misses[c] / played - alpha
             shock = math.exp(share * CALM) * self.shock[c] + SHOCK * late * played / (played + SHOCK_LABELS)
             self.shock[c] = clip(shock, SHOCK_MOST)
+            self.uneven[c] = age * self.uneven[c] + late * late
             self.new_misses[c] = 0.0
             self._solve_weights(c, age)
             self._solve_factors(c, age)
@@ -367,13 +371,17 @@ class Pool:
             self.weights[c, i] = self.weights[c, i] + x[i] * TRUST / longest
 
     def _solve_factors(self, c, age):
-        first = AGES * c
+        # If whole moments are missed together, few moments say as little as few labels: a mean square of the excess
+        # of misses of alpha (1 - alpha) / N means that they are worth N labels each.
+        first, alpha, moments, extra = AGES * c, self.alphas[c], self.scalars[MOMENTS], 0.0
+        if moments > 0.0:
+            extra = min(UNEVEN_MOST * alpha, self.uneven[c] / (moments * moments * alpha))
         for i in range(AGES):
             self.totals[i] = add_aged(self.counts, self.new_counts, first + i, age)
         for i in range(AGES):
             labels = borrow(self.totals, i, self.weights_of_ages)
             if labels > 0.0:
-                wanted = (1.0 - self.alphas[c]) * (labels + 1.0)
+                wanted = max((1.0 - alpha) * (labels + 1.0), (1.0 - alpha + extra) * labels)
                 q = log_quantile(self.counts, first, self.weights_of_ages, min(wanted, labels))
                 q = (labels * q + FIRST_LABELS * math.log(FIRST)) / (labels + FIRST_LABELS)
                 self.factors[c, i] = math.exp(q + self.shock[c])
