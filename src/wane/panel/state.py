@@ -31,7 +31,7 @@ def packed(array: np.ndarray) -> dict[str, Any]:
 
 
 def unpacked(data: Any, kinds: str = "biuf") -> np.ndarray:
-    """Read an array that ``packed`` has written; ``kinds`` are those of numbers, and "M" for dates if they are meant."""
+    """Read an array that ``packed`` has written; its kind must be one of these, such as "M" for dates."""
     kind = np.dtype(data["dtype"])
     if kind.kind not in kinds:
         raise InputError(
