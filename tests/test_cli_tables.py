@@ -90,7 +90,7 @@ def test_a_report_names_the_settings(tmp_path):
 
 def test_run_is_a_filter():
     out, said = run("run", "-", "--method", "magl", given=table(20).encode())
-    assert out.count("\n") == 21 and out.startswith("ds,id,actual,forecast,lower,upper\n") and "20 rows" in said
+    assert out.count("\n") == 21 and out.startswith("ds,id,actual,forecast,lower,upper,cold\n") and "20 rows" in said
     lines = b"".join(b'{"y": %d, "yhat": 1.0}\n' % t for t in range(5))
     out, _ = run("run", "-", "--format", "jsonl", given=lines)
     assert [sorted(json.loads(line)) for line in out.splitlines()] == [["lower", "upper", "y", "yhat"]] * 5

@@ -22,7 +22,7 @@ def test_metrics_of_the_played_record(seed, delay):
     learned = np.flatnonzero(~np.isnan(y[: 60 - delay]))
     for i, a in enumerate(oc.alpha):
         m = oc.metrics()[a]
-        hits, widths = table.covered[learned, i], table.width[learned, i]
+        hits, widths = table.covered[learned, i], 2.0 * table.radius[learned, i]  # the width is not shown at first
         local = np.convolve(hits, np.ones(4), "valid") / 4
         assert (m.rounds, m.coverage, m.local_coverage) == (len(hits), hits.mean(), hits[-4:].mean())
         assert (m.worst_local_coverage, m.worst_round) == (local.min(), 3 + local.argmin())

@@ -1,6 +1,7 @@
 """Nixtla's long format: the same intervals as by hand, none of which has seen a label after its cutoff."""
 
 import doctest
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import wane.integrations.nixtla
 from wane.integrations.nixtla import conformalize
 
 LEVELS = {"80": 0.2, "95": 0.05}
+apart = partial(conformalize, method="magl")  # each series by itself
 
 
 def windows(cutoffs, horizon, seed=0, kept=1.0):
@@ -61,7 +63,7 @@ def ends(result, model="Naive"):
 def test_intervals_are_those_by_hand_for_any_cutoffs(cutoffs, horizon, delay, seed):
     table = windows(cutoffs, horizon, seed)
     table["y"][np.random.default_rng(seed).random(len(table["y"])) < 0.1] = np.nan
-    made = ends(conformalize(table, level=[95, 80], delay=delay))
+    made = ends(apart(table, level=[95, 80], delay=delay))
     for mine, theirs in zip(made, by_hand(table, delay), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -80,9 +82,7 @@ def test_no_forecast_rests_on_a_label_after_its_cutoff(cutoffs, horizon, kept, n
     before = table["cutoff"] <= now
     for other in (np.nan, 1e6):
         changed = {**table, "y": np.where(table["ds"] > now, other, table["y"])}
-        for one, two in zip(
-            ends(conformalize(table, level=[80, 95])), ends(conformalize(changed, level=[80, 95])), strict=True
-        ):
+        for one, two in zip(ends(apart(table, level=[80, 95])), ends(apart(changed, level=[80, 95])), strict=True):
             np.testing.assert_array_equal(one[before], two[before])
 
 
@@ -95,14 +95,14 @@ def test_every_label_up_to_the_cutoff_is_used():
         made = max(c for c in range(0, 60, 2) if c + step <= 58)
         label = (table["cutoff"] == made) & (table["ds"] == made + step) & (table["unique_id"] == "a")
         near, far = ({**table, "y": np.where(label, table["Naive"] + error, table["y"])} for error in (0.0, 1e4))
-        assert conformalize(near, level=80)["Naive-hi-80"][row] < conformalize(far, level=80)["Naive-hi-80"][row]
+        assert apart(near, level=80)["Naive-hi-80"][row] < apart(far, level=80)["Naive-hi-80"][row]
 
 
 def test_the_future_after_backtests_knows_all_labels():
     """Backtests end a horizon before the last label; forecasts made at the last label learn from all of them."""
     table = windows([*range(40, 58), 60], 3)
     table["y"][table["cutoff"] == 60] = np.nan
-    lower, upper = ends(conformalize(table, level=[80, 95]))
+    lower, upper = ends(apart(table, level=[80, 95]))
     for mine, theirs in zip((lower, upper), by_hand(table), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     future = table["cutoff"] == 60
@@ -128,8 +128,8 @@ def test_rows_without_a_label_may_be_dropped():
     """Forecasts are made at every time, so a time that no row is about any more is still a step."""
     table = windows(range(40), 4)
     there = table["ds"] != 20
-    missing = ends(conformalize({**table, "y": np.where(there, table["y"], np.nan)}, level=[80, 95]))
-    dropped = ends(conformalize({k: v[there] for k, v in table.items()}, level=[80, 95]))
+    missing = ends(apart({**table, "y": np.where(there, table["y"], np.nan)}, level=[80, 95]))
+    dropped = ends(apart({k: v[there] for k, v in table.items()}, level=[80, 95]))
     for one, two in zip(missing, dropped, strict=True):
         np.testing.assert_array_equal(one[there], two)
 
@@ -137,15 +137,15 @@ def test_rows_without_a_label_may_be_dropped():
 def test_cutoffs_between_the_times_are_no_steps():
     table = windows(range(30), 4)
     later = {**table, "cutoff": table["cutoff"] + 0.5}
-    np.testing.assert_array_equal(conformalize(later)["Naive-hi-90"], conformalize(table)["Naive-hi-90"])
+    np.testing.assert_array_equal(apart(later)["Naive-hi-90"], apart(table)["Naive-hi-90"])
 
 
 def test_a_series_and_a_step_stand_alone():
     table = windows(range(0, 60, 2), 4)
-    whole = ends(conformalize(table, level=[80, 95]))
+    whole = ends(apart(table, level=[80, 95]))
     steps = table["ds"] - table["cutoff"]
     for rows in (table["unique_id"] == "b", (table["unique_id"] == "a") & (steps <= 2)):
-        part = ends(conformalize({k: v[rows] for k, v in table.items()}, level=[80, 95]))
+        part = ends(apart({k: v[rows] for k, v in table.items()}, level=[80, 95]))
         for one, two in zip(whole, part, strict=True):
             np.testing.assert_array_equal(one[rows], two)
 
@@ -153,7 +153,7 @@ def test_a_series_and_a_step_stand_alone():
 def test_warm_up_counts_labels_at_every_step():
     """With forecasts made every fourth time, all labels of the window before are known: no label is waited for."""
     table = windows(range(0, 80, 4), 4)
-    made = conformalize(table, level=90, warm_up=6, epsilon="auto")
+    made = apart(table, level=90, warm_up=6, epsilon="auto")
     np.testing.assert_array_equal(np.isnan(made["Naive-lo-90"]), table["cutoff"] < 24)
 
 
@@ -166,7 +166,8 @@ def test_names_are_those_of_nixtla():
     assert [c for c in conformalize(table, "Other", 10) if c not in table] == ["Other-lo-10", "Other-hi-10"]
     for m in ("Naive", "Other"):
         chain = np.column_stack([made[f"{m}-{end}"] for end in new])
-        assert (np.diff(chain, axis=1) >= 0.0).all()
+        shown = ~np.isnan(chain[:, 0])
+        assert shown.any() and (np.diff(chain[shown], axis=1) >= 0.0).all()
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
@@ -274,4 +275,4 @@ def test_the_real_thing():
 
 def test_its_examples():
     found = doctest.testmod(wane.integrations.nixtla)
-    assert found.attempted > 5 and not found.failed
+    assert found.attempted > 4 and not found.failed

@@ -50,7 +50,7 @@ def test_a_quote_within_a_cell_is_a_character(tmp_path):
     """One in the header once made a header of the whole table; one in a row had the rest of the table read at once."""
     text = 'ds,size 5",y,yhat\n' + "".join(f'{t},7" x,1,2\n' for t in range(5))
     made = play(written(tmp_path / "in.csv", text), str(tmp_path / "out.csv"), MAGL)
-    assert made.rows == 5 and lines_of(tmp_path / "out.csv")[0] == 'ds,size 5",y,yhat,lower,upper'
+    assert made.rows == 5 and lines_of(tmp_path / "out.csv")[0] == 'ds,size 5",y,yhat,lower,upper,cold'
     reader = CsvReader(io.BytesIO(text.encode()), "made")
     assert [reader.read(2).rows for _ in range(3)] == [2, 2, 1]
 

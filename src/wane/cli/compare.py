@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json as plain_json
 import os
 import shlex
@@ -16,6 +17,7 @@ import typer
 
 from wane.cli.console import parts_shown
 from wane.cli.options import (
+    Cutoff,
     File,
     Id,
     InFormat,
@@ -29,6 +31,7 @@ from wane.cli.options import (
     Workers,
     Y,
     YHat,
+    column_words,
     speaking,
 )
 from wane.cli.run import finite, teller
@@ -46,12 +49,15 @@ def compare(
     time: Time = None,
     no_id: NoId = False,
     no_time: NoTime = False,
+    cutoff: Cutoff = None,
     methods: Methods = "all",
     alpha: Share = 0.1,
     score: Annotated[
         Score | None, typer.Option(help="How to measure an error: absolute or normalised. Default: absolute.")
     ] = None,
-    series: Annotated[int, typer.Option(min=1, help="How many series to judge, if there are more.")] = 50,
+    series: Annotated[
+        int | None, typer.Option(min=1, help="How many series to judge. Default: up to 300, and 30,000 rows.")
+    ] = None,
     workers: Workers = None,
     report: Annotated[
         Path | None, typer.Option(help="Also write an HTML page about the best ones, side by side.")
@@ -63,6 +69,8 @@ def compare(
     from wane import runs, trackers
     from wane.cli.console import console, table
     from wane.experiments import compare as comparing
+    from wane.experiments import compare_panel
+    from wane.panel.settings import POOL
     from wane.tables.files import STANDARD, refuse_same, refuse_unwritable
 
     # What cannot work is refused before anything is read.
@@ -74,36 +82,59 @@ def compare(
     # Without --methods, leave out those that cannot be made for this alpha, and say so.
     told = teller(json)
     left_out = unfit(alpha) if methods == "all" else {}
-    given = trackers.names() if methods == "all" else methods.split(",")
+    given = [POOL, *trackers.names()] if methods == "all" else methods.split(",")
     names = [name for name in dict.fromkeys(map(str.strip, given)) if name and name not in left_out]
     for name, why in left_out.items():
         told(f"{name} is left out: {why}")
-    options = runs.Options(y, tuple(yhat or ()), id, time, no_id, no_time, score=score and score.value)
+    options = runs.Options(y, tuple(yhat or ()), id, time, no_id, no_time, cutoff, score=score and score.value)
     kind = f".{format.value}" if format else None
     with parts_shown(quiet=json) as started:
         found = runs.series(file, options, kind, told)
-        results = comparing.judged([s.scores for s in found.series], names, alpha, series, workers, started)
+        panel = panel_rows(found, score and score.value)
+        if panel is None:
+            names = [name for name in names if name != POOL] or [comparing.FAMILIAR]
+            results = comparing.judged([s.scores for s in found.series], names, alpha, series, workers, started)
+        else:
+            results = compare_panel.judged(panel, names, alpha, series, started)
         words = suggested(file, options, alpha, format and format.value, found, results)
         results = {**results, "left_out": left_out, "command": words}
         if report is not None:
             side_by_side(report, file, replace(options, alpha=(alpha,)), kind, found, results, started)
             results["report"] = page
     # Print the leaderboard, the recommendation and the command that follows it.
+    bad = results.pop("bad")
     if json:
+        results["bad"] = None if bad is None else dataclasses.asdict(bad)
         typer.echo(plain_json.dumps(finite(results), indent=2))
         return
+    if bad is not None:
+        typer.echo(f"{results['method']}: {bad.said(results['command'] + ' --report report.html')}")
     screen = console()
     lines = results["leaderboard"]
     many = f"{results['series']} of {results['series_in_all']} series" if results["series_in_all"] > 1 else "one series"
     title = f"{len(lines)} methods on {many}, {results['rounds']:,} rounds, alpha {alpha:g}"
-    heads = list(comparing.COLUMNS)
-    screen.print(table(title, heads, comparing.cells(lines), comparing.CAPTION, LEAST, screen.width))
+    shape: Any = comparing if panel is None else compare_panel
+    screen.print(
+        table(title, list(shape.COLUMNS), comparing.cells(lines, shape.COLUMNS), shape.CAPTION, LEAST, screen.width)
+    )
     screen.print(results["recommendation"], soft_wrap=not sys.stdout.isatty())
     screen.print(results["command"], soft_wrap=True, markup=False)
     if results["too_short"]:
         screen.print(f"left out, too short to be judged: {results['too_short']} series", style="dim")
     if page is not None:
         screen.print(f"written: {page}", soft_wrap=True, markup=False)
+
+
+def panel_rows(found: Any, score: str | None) -> Any:
+    """The rows of a table as a panel; None if it is one series and no backtest."""
+    from wane.experiments.compare_panel import PanelRows
+    from wane.tables.chunks import grouped
+
+    if len(found.series) == 1 and found.columns.cutoff is None:
+        return None
+    rows = found.rows
+    series = grouped(rows.ids)[1]
+    return PanelRows(series, rows.times, rows.cutoffs, rows.outputs, rows.y, found.scores, score or "absolute")
 
 
 def suggested(file: str, options: Any, alpha: float, kind: str | None, table: Any, results: dict[str, Any]) -> str:
@@ -124,14 +155,9 @@ def suggested(file: str, options: Any, alpha: float, kind: str | None, table: An
     >>> suggested("my sales.csv", Options(id="shop"), 0.1, None, table, chosen)
     "wane run 'my sales.csv' --id shop --method sf-ogd --warm-up 20 --set max_score=3.2 --out 'my sales_intervals.csv'"
     """
-    words = ["wane", "run", file]
-    for option, value in (("--y", options.y), *(("--yhat", name) for name in options.y_hat)):
-        words += [option, value] if value is not None else []
-    for option, value, none in (("--id", options.id, options.no_id), ("--time", options.time, options.no_time)):
-        words += [f"--no-{option[2:]}"] if none else [option, value] if value is not None else []
-    words += ["--score", options.score] if options.score is not None else []
+    words = ["wane", "run", file, *column_words(options)]
     words += ["--format", kind] if kind is not None else []
-    words += [] if table.ordered else ["--sort"]
+    words += [] if table.ordered or table.columns.cutoff is not None else ["--sort"]
     words += ["--prefix", table.prefix] if table.prefix else []
     words += ["--alpha", f"{alpha!r}"] if alpha != 0.1 else []
     words += ["--method", results["method"]]

@@ -68,6 +68,10 @@ Id = Annotated[str | None, typer.Option("--id", help=ID_HELP)]
 Time = Annotated[str | None, typer.Option("--time", help="Column with the times, which order the rows of a series.")]
 NoId = Annotated[bool, typer.Option("--no-id", help="All rows are one series; do not look for a column of ids.")]
 NoTime = Annotated[bool, typer.Option("--no-time", help="The rows are in order; do not look for a column of times.")]
+Cutoff = Annotated[
+    str | None,
+    typer.Option("--cutoff", help="Column with the last time that each forecast has seen, in a backtest."),
+]
 InFormat = Annotated[
     Format | None, typer.Option("--format", help="Format of FILE, if the end of its name does not say it.")
 ]
@@ -80,7 +84,12 @@ Share = Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of round
 Workers = Annotated[int | None, typer.Option(min=1, help="How many processes to use. Default: one for each core.")]
 
 NAMED = {"path": "FILE", "results": "RESULTS", "y_hat": "--yhat"}  # settings whose options are called otherwise
-WANTED = {"warm_up": "N", "lower_limit": "NUMBER", "upper_limit": "NUMBER"}  # what to give, where a value is not known
+WANTED = {
+    "cutoff": "NAME",
+    "warm_up": "N",
+    "lower_limit": "NUMBER",
+    "upper_limit": "NUMBER",
+}  # what to give, where a value is not known
 
 
 def as_option(setting: Setting, own: Iterable[str], several: str | None = "--set") -> str:
@@ -101,6 +110,22 @@ def as_option(setting: Setting, own: Iterable[str], several: str | None = "--set
         flag = (value is None and not text) or value is True
         return NAMED.get(name, f"--{name.replace('_', '-')}") + ("" if flag else f" {text}")
     return str(setting) if several is None else f"{several} {name}={text or 'VALUE'}"
+
+
+def column_words(options: Any) -> list[str]:
+    """The columns and the score that were given, as words of another command.
+
+    >>> from wane.runs import Options
+    >>> column_words(Options(y_hat=("mean",), no_id=True))
+    ['--yhat', 'mean', '--no-id']
+    """
+    words: list[str] = []
+    for option, value in (("--y", options.y), *(("--yhat", name) for name in options.y_hat)):
+        words += [option, value] if value is not None else []
+    for option, value, none in (("--id", options.id, options.no_id), ("--time", options.time, options.no_time)):
+        words += [f"--no-{option[2:]}"] if none else [option, value] if value is not None else []
+    words += ["--cutoff", options.cutoff] if options.cutoff is not None else []
+    return [*words, "--score", options.score] if options.score is not None else words
 
 
 def speaking(command: Callable[..., Any]) -> Callable[..., Any]:

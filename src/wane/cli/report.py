@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json as plain_json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wane.cli.options import ID_HELP, Y_HELP, Json, speaking
+from wane.cli.options import ID_HELP, Y_HELP, Cutoff, Json, speaking
 from wane.cli.run import teller
 
 
 @speaking
 def report(
     results: Annotated[
-        Path, typer.Argument(help="The table that wane run wrote: .csv, .parquet or .jsonl.", show_default=False)
+        Path,
+        typer.Argument(
+            help="The table that wane run or conformalize wrote: .csv, .parquet or .jsonl.", show_default=False
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="File for the page. Default: RESULTS, with .html at its end.")
@@ -38,6 +42,7 @@ def report(
     yhat: Annotated[str | None, typer.Option(help="Column with the forecasts.")] = None,
     id: Annotated[str | None, typer.Option(help=ID_HELP)] = None,
     time: Annotated[str | None, typer.Option(help="Column with the times.")] = None,
+    cutoff: Cutoff = None,
     json: Json = False,
 ) -> None:
     """Write a page about the results of wane run: one HTML file, which opens offline and can be sent to a colleague."""
@@ -54,7 +59,7 @@ def report(
     path = results.with_suffix(".html") if out is None else out
     refuse_same({"results": str(results), "out": str(path)})
     refuse_unwritable({"out": str(path)})
-    tracks = read(results, alpha, method, prefix, teller(json), y=y, y_hat=yhat, id=id, time=time)
+    tracks = read(results, alpha, method, prefix, teller(json), y=y, y_hat=yhat, id=id, time=time, cutoff=cutoff)
     streams = {track.name for track in tracks}
     named = title or (None if len(streams) == 1 else results.stem)
     write(path, tracks, {"results": results.name}, named, window)
@@ -64,5 +69,7 @@ def report(
         typer.echo(plain_json.dumps({"report": str(path), "window": k, "tracks": lines}, indent=2))
         return
     mine = [numbers.judged(t, 0, k) for t in tracks if t.method == tracks[0].method]
+    if (bad := numbers.verdict([t for t in tracks if t.method == tracks[0].method], 0)) is not None:
+        typer.echo(bad.said(shlex.join(["wane", "compare", str(results)])))
     typer.echo(headline(numbers.pooled(mine), tracks[0].levels[0], k, len(streams)))
     typer.echo(f"written to {path}")

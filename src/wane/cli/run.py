@@ -6,6 +6,7 @@ import enum
 import functools
 import json as plain_json
 import math
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ import typer
 from wane.cli.console import rows_shown
 from wane.cli.main import Interrupted
 from wane.cli.options import (
+    Cutoff,
     File,
     Format,
     Id,
@@ -27,6 +29,7 @@ from wane.cli.options import (
     Y,
     YHat,
     assigned,
+    column_words,
     method_of,
     speaking,
 )
@@ -48,10 +51,11 @@ def run(
     time: Time = None,
     no_id: NoId = False,
     no_time: NoTime = False,
+    cutoff: Cutoff = None,
     method: Annotated[
         str | None,
         typer.Option(
-            help="Name of a method; wane methods lists them. Default: auto for up to 1,000 series, magl for more.",
+            help="Name of a method; wane methods lists them. Default: auto for one series, pool for more.",
             autocompletion=method_of,
         ),
     ] = None,
@@ -106,8 +110,8 @@ def run(
     if json and out == STANDARD:
         raise typer.BadParameter("--json prints on standard output: give a file", param_hint="--out")
     options = runs.Options(
-        y, tuple(yhat or ()), id, time, no_id, no_time, method, tuple(alpha or ()), score and score.value, delay,
-        warm_up, assigned("--set", set or (), run), duplicates.value, prefix, sort, skip, again,
+        y, tuple(yhat or ()), id, time, no_id, no_time, cutoff, method, tuple(alpha or ()), score and score.value,
+        delay, warm_up, assigned("--set", set or (), run), duplicates.value, prefix, sort, skip, again,
     )  # fmt: skip
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
     page = None if report is None else str(report)
@@ -127,7 +131,7 @@ def run(
     if json:
         typer.echo(plain_json.dumps(finite(made.plain()), indent=2))
     else:
-        tell(made, out, written)
+        tell(made, file, out, written, options)
     if made.interrupted:
         raise Interrupted(cut_off(file, out, state, made.skipped, made.rows))
 
@@ -170,11 +174,25 @@ def write_report(path: Path, made: Any, file: str) -> bool:
     return True
 
 
-def tell(made: Any, out: str, written: list[str | None]) -> None:
+def next_command(verdict: Any, made: Any, file: str, out: str, options: Any) -> str:
+    """What to run after a run whose coverage is bad."""
+    from wane.panel.settings import default_method
+
+    if verdict.cause in ("few labels", "cold start") and made.method != default_method(made.series):
+        return shlex.join(["wane", "run", file, *column_words(options)])  # without --method
+    if verdict.cause in ("few labels", "throughout") or out == "-":
+        return shlex.join(["wane", "compare", file, *column_words(options)])
+    return shlex.join(["wane", "report", out])
+
+
+def tell(made: Any, file: str, out: str, written: list[str | None], options: Any) -> None:
     """Print what became of the rows; on standard error, if the table itself is on standard output."""
     on_error = out == "-"
     speed = made.rows / made.seconds if made.seconds else 0.0
-    typer.echo(f"{made.rows:,} rows, {made.series:,} series, {speed:,.0f} rows a second", err=on_error)
+    for verdict in filter(None, made.bad):
+        typer.echo(verdict.said(next_command(verdict, made, file, out, options)), err=on_error)
+    cold = f", {made.cold:,} without an interval (cold)" if made.cold else ""
+    typer.echo(f"{made.rows:,} rows{cold}, {made.series:,} series, {speed:,.0f} rows a second", err=on_error)
     if made.rows and not made.learned:
         typer.echo(
             f"no true value was learned: each is known {made.delay:,} rows later (--delay), and no series has more "

@@ -122,6 +122,10 @@ class Levels:
                 return True
         return False
 
+    def untaught(self) -> bool:
+        """Say whether the trackers have learned no score at all, so that what they play rests on nothing."""
+        return self.first.tracker.rounds == 0
+
     def __copy__(self) -> Levels:
         """Copy the trackers too: a copy shares nothing with the original."""
         return Levels([copy.copy(tracker) for tracker in self.trackers], 1 if self.second is None else 2)

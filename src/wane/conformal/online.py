@@ -114,6 +114,9 @@ class OnlineConformal:
     def predict(self, output: Any, id: Hashable | None = None) -> Prediction:
         """Make the set around a model output. It waits for its label under its id.
 
+        Before the first label there is no interval: ``lower``, ``upper`` and ``width`` are NaN, no label is in it, and
+        ``cold`` is True. The tracker plays and learns its ``radius`` all the same, and ``metrics`` count it.
+
         Args:
             output: what the score needs of the model: a number, a pair, probabilities, or a vector.
             id: your own key, under which no other prediction waits; by default the next whole number.
@@ -292,6 +295,8 @@ class OnlineConformal:
             each = in_order(radii, settings.columns) if settings.one_sided else settings.each(radii)
             sets = tuple([score.set(output, radius, u, limits) for radius in each])
             widths = tuple([made.width for made in sets])
+        if levels.untaught():
+            sets = settings.shown_sets(sets, radii)
         radius = each if settings.several else each[0]
         return Prediction(id, settings.alpha, sets, radius, levels.cold()), id, output, u, radii, widths
 

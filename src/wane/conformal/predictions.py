@@ -17,8 +17,8 @@ class Prediction:
 
     Give its ``id`` to ``update`` when the label comes. With one level, ``set`` is the set, and ``radius``, ``lower``,
     ``upper``, ``labels`` and ``width`` describe it. With several levels these are tuples in the order of ``alpha``, and
-    ``p[0.1]`` is the set of one level. The radius of a score with two sides is a pair. ``cold`` says that no score had
-    been seen when the prediction was made.
+    ``p[0.1]`` is the set of one level. The radius of a score with two sides is a pair. ``cold`` says that too few
+    scores had been seen when the prediction was made. Before the first label there is no interval: its ends are NaN.
     """
 
     __slots__ = ("alpha", "cold", "id", "radius", "sets")
@@ -203,8 +203,10 @@ class Table:
 
     With several levels, the arrays of bounds, radii, widths and ``covered`` have a column for each, in the order of
     alpha. With a score of two sides, ``radius`` and ``score`` have a last axis (lower, upper). ``covered`` is 1, 0, or
-    NaN where there is no label. It judges every label that was given, even if it came too late to learn from. ``lower``
-    and ``upper`` are None if the sets are not intervals; ``members`` holds sets of labels.
+    NaN where there is no label. It says whether radius > score, for every label that was given, even if it came too
+    late to learn from. Before the first label is learned there are no intervals: then ``lower``, ``upper`` and
+    ``width`` are NaN, while ``radius`` and ``covered`` say what the tracker played. ``lower`` and ``upper`` are None if
+    the sets are not intervals; ``members`` holds sets of labels.
     """
 
     alpha: Any

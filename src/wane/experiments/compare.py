@@ -14,6 +14,7 @@ from wane.checks import share
 from wane.errors import InputError, UnboundedError
 from wane.experiments import leaderboard, parallel
 from wane.experiments.leaderboard import LEAST, UNSCORED, Entry
+from wane.metrics.verdict import Judged, Verdict
 from wane.panel import Panel
 from wane.trackers.registry import refuse_unknown
 
@@ -82,6 +83,7 @@ def judged(
         line["width_ratio"] = line["width"] / narrowest if narrowest else line["width_ratio"]
     lines.sort(key=lambda line: (line["method"] in leaderboard.NO_RIVAL, line["pinball_ratio"]))
     advised = advice(lines, alpha, sum(int(line["rounds"] * len(taken)) for line in lines[:1]))
+    told = leaderboard.settings(advised["method"], largest(long))
     return {
         "alpha": alpha,
         "series": len(taken),
@@ -90,6 +92,7 @@ def judged(
         "rounds": rounds,
         "leaderboard": lines,
         **advised,
+        "bad": verdict(advised["method"], taken, alpha, told),
         "settings": needed(advised["method"], scores, alpha),
         "rules": leaderboard.__doc__,
     }
@@ -104,8 +107,8 @@ def largest(scores: Sequence[np.ndarray]) -> np.ndarray:
     return np.array([rounded_up(max(float(s[: min(UNSCORED, len(s) // 3)].max()) for s in scores) or 1.0)])
 
 
-def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[str, Any]:
-    """The method to take and why: of those near the target, the least pinball loss; auto where it is nearly that.
+def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int, default: str = FAMILIAR) -> dict[str, Any]:
+    """The method to take and why: of those near the target, the least pinball loss; the default if nearly that.
 
     >>> row = {"infinite": 0.0, "lce_100": 0.1}
     >>> a = {"method": "a", "coverage": 0.9, "miss_of_target": 0.0, "pinball": 1.0, "width": 2.0, **row}
@@ -120,7 +123,7 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[s
     there = nearest <= max(NEAR, noise)
     near = [line for line in rivals if line["miss_of_target"] <= max(NEAR, noise, nearest)]
     best = min(near, key=lambda line: line["pinball"])
-    familiar = [line for line in near if line["method"] == FAMILIAR and line["pinball"] <= NEARLY * best["pinball"]]
+    familiar = [line for line in near if line["method"] == default and line["pinball"] <= NEARLY * best["pinball"]]
     pick = familiar[0] if familiar else best
     said = f"{pick['method']}: it covers {percent(pick['coverage'])} (target {100.0 * (1.0 - alpha):.4g} %)"
     if not there:
@@ -141,6 +144,17 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int) -> dict[s
                 but = f"is off by {narrower['lce_100']:.2f} in its worst 100 rounds, not {pick['lce_100']:.2f}"
         said += f" {narrower['method']} is {less:.1f} % narrower, but {but}."
     return {"method": pick["method"], "recommendation": said}
+
+
+def verdict(method: str, scores: Sequence[np.ndarray], alpha: float, told: dict[str, Any]) -> Verdict | None:
+    """The verdict on the coverage of a method, on the rounds that are judged."""
+    found = Judged(alpha)
+    for one in scores:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", trackers.CoverageWarning)
+            radii = trackers.make(method, alpha, **told).run(one)
+        found.add((radii > one)[min(UNSCORED, len(one) // 3) :])
+    return found.verdict(len(scores))
 
 
 def serious(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -196,6 +210,6 @@ def percent(value: float) -> str:
     return f"{100.0 * value:.1f} %"
 
 
-def cells(lines: Sequence[dict[str, Any]]) -> list[list[str]]:
+def cells(lines: Sequence[dict[str, Any]], columns: dict[str, tuple[str, str]] = COLUMNS) -> list[list[str]]:
     """The text of the table."""
-    return [[format(line[key], form) for key, form in COLUMNS.values()] for line in lines]
+    return [[format(line[key], form) for key, form in columns.values()] for line in lines]

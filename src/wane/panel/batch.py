@@ -119,7 +119,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Played:
-    """The results of rows: radii by column; by level the ends, and 1 for covered, 0 for missed, -1 for no label."""
+    """The results of rows: radii by column; by level the ends, and 1 for covered, 0 for missed, -1 for neither.
+
+    Rows before the first label of their stream have radii, which were played, and no ends.
+    """
 
     radii: np.ndarray
     lower: np.ndarray
@@ -146,7 +149,11 @@ class Played:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Predictions for several streams, one row each. With several levels, the arrays have a column for each alpha."""
+    """Predictions for several streams, one row each. With several levels, the arrays have a column for each alpha.
+
+    Before the first label of a stream there is no interval: ``lower`` and ``upper`` are NaN, whatever ``radius`` the
+    method plays and learns.
+    """
 
     alpha: Any
     ids: Any
@@ -251,25 +258,31 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
         pos, below, above, floors = (np.concatenate(pair)[order] for pair in pairs)
         radii = np.concatenate([older.radii, radii])[order]
 
-    # Streams that warm up get no predictions until they have enough labels, from which epsilon may be chosen.
+    # Streams that warm up get no predictions until they have enough labels, from which epsilon may be chosen. Without a
+    # warm-up all rows are played, and those before the first label of their stream are not shown.
     begins, warm = beginnings(panel, places, bounds, news, pos, rows.ends, below, lag)
-    choose_epsilons(panel, levels, places, bounds, warm, below, above)
-    for s in np.flatnonzero(~warm).tolist():  # too few labels yet: all rows wait, without radii
-        radii[news[s] : bounds[s + 1]] = math.nan
-        news[s] = bounds[s]
+    early = np.arange(bounds[-1]) < np.repeat(begins, np.diff(bounds))
+    playing = warm
+    if settings.warm_up:
+        choose_epsilons(panel, levels, places, bounds, warm, below, above)
+        for s in np.flatnonzero(~warm).tolist():  # too few labels yet: all rows wait, without radii
+            radii[news[s] : bounds[s + 1]] = math.nan
+            news[s] = bounds[s]
+    else:
+        begins, playing = news.copy(), np.ones_like(warm)
 
     # Predict and learn. Afterwards ``news`` is the first row of each stream whose label is not learned.
     pos, ends = (np.ascontiguousarray(moments, dtype=np.int64) for moments in (pos, rows.ends))
-    play_warm(panel, levels, warm, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii)
+    play_warm(panel, levels, playing, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii)
     panel.seen[places] = rows.ends
     panel.warm[places] |= warm
 
     # Results are about the new rows only.
     if back is None:
-        judge(panel, rows.places, rows.starts, rows.outputs, below, above, into)
+        judge(panel, rows.places, rows.starts, rows.outputs, below, above, into, early)
     else:
         into.radii[:] = radii[back]
-        judge(panel, rows.places, rows.starts, rows.outputs, below[back], above[back], into)
+        judge(panel, rows.places, rows.starts, rows.outputs, below[back], above[back], into, early[back])
 
     # What is left waits for the next piece, or for the next call.
     if not (news < bounds[1:]).any():
@@ -303,11 +316,14 @@ def beginnings(
     below: np.ndarray,
     lag: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the first row of each stream that gets a prediction, and which streams have left the warm-up by the end."""
+    """Find the first row of each stream that shows an interval, and which streams show one to a row after the last.
+
+    That takes the labels of the warm-up, or one label if there is none.
+    """
     warm = panel.warm[places]
     begins = news.copy()
     if not warm.all() and len(below):
-        need = panel.settings.warm_up
+        need = max(panel.settings.warm_up, 1)
         # The last label that a stream needs, if it has so many, and the moment from which that label is known.
         labels = np.concatenate([[0], np.cumsum(~np.isnan(below))])
         last = np.searchsorted(labels, labels[bounds[:-1]] + need) - 1
@@ -358,9 +374,14 @@ def judge(
     below: np.ndarray,
     above: np.ndarray,
     into: Played,
+    untaught: np.ndarray | None = None,
 ) -> None:
-    """Fill in the intervals of a piece and what they covered, and add both to the counts of ``Panel.summary``."""
-    settings, radii = panel.settings, into.radii
+    """Fill in the intervals of a piece and what they covered, and add both to the counts of ``Panel.summary``.
+
+    Rows that are ``untaught`` come before the first label of their stream. They have no interval and count nowhere.
+    """
+    settings = panel.settings
+    radii = into.radii if untaught is None else settings.shown(into.radii, untaught)
     judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])  # rows with a label and an interval
     some = np.flatnonzero(np.diff(starts) > 0)  # ``reduceat`` is wrong about streams without rows
     if not len(some):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from wane.checks import described
+from wane.checks import described, whole
 from wane.errors import InputError, InputTypeError, MissingExtraError, NotFoundError
+from wane.panel.backtests import CUTOFF, Backtest, numbered
 from wane.panel.batch import Played, stretches
 from wane.panel.groups import Groups
 from wane.panel.index import as_list
@@ -20,6 +22,7 @@ from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
 from wane.panel.undo import Undo
 from wane.state.encoding import checked_key
 
+COLD = "cold"  # the column that marks rows without an interval
 ROW = "wane: row"  # a column of our own while rows are sorted
 
 
@@ -28,12 +31,12 @@ class Result:
     """What ``run`` returns.
 
     ``frame`` is the given frame with new columns, ``summary`` has a row for each stream, and ``panel`` holds the state,
-    from which the next call can go on.
+    from which the next call can go on. Of a backtest, ``panel`` is a dict of panels by the number of steps ahead.
     """
 
     frame: Any
     summary: Any
-    panel: Panel | Groups
+    panel: Any
 
 
 def run(
@@ -52,13 +55,15 @@ def run(
     duplicates: str = "error",
     prefix: str = "",
     panel: Panel | Groups | None = None,
+    cutoff: str | None = None,
     **settings: Any,
 ) -> Result:
     """Make an interval for every row of a data frame; each is learned from the earlier rows of its stream.
 
     Use it for tables of forecasts with the true values beside them. The result has the new columns ``lower``,
     ``upper``, ``radius`` and ``covered`` (missing where there is no label or no interval); with several levels they are
-    called ``lower_0.1`` and so on. Rows stay in their order.
+    called ``lower_0.1`` and so on. The column ``cold`` marks rows without an interval: no label was known yet, or too
+    few for the warm-up. Rows stay in their order.
 
     If there are several streams, they learn from each other, in order of time and never from the future (the method
     "pool"); a single one is played by "auto". With any other method the results of a stream do not depend on others.
@@ -80,12 +85,15 @@ def run(
             of the frame.
         prefix: put before the names of the new columns.
         panel: the ``panel`` of an earlier result, to go on from it. It keeps its own method, alpha and so on.
+        cutoff: the column of the last time that each forecast has seen, if the frame is a backtest of several steps
+            ahead; None takes ``cutoff`` if there is such a column beside times. Every number of steps ahead then has a
+            panel of its own (``Result.panel`` is a dict of them), in which nothing after its cutoff is learned.
         settings: ``lower_limit``, ``upper_limit``, ``on_unbounded``, ``threads``, and the method's hyperparameters.
 
     >>> table = {"shop": np.repeat([1, 2], 100), "y": np.tile([1.0, -1.0], 100), "forecast": np.zeros(200)}
     >>> result = run(table, id="shop", y="y", y_hat="forecast", method="magl")
     >>> result.frame["upper"][[0, 50, 199]].round(2), result.summary["coverage"].round(2)
-    (array([0.  , 1.05, 1.  ]), array([0.74, 0.74]))
+    (array([ nan, 1.05, 1.  ]), array([0.75, 0.75]))
     """
     # Check the names of columns before anything is read.
     if duplicates not in ("error", "keep"):
@@ -99,6 +107,14 @@ def run(
         raise InputError(f"id and time must be columns of their own, got {id!r} twice", argument="id")
     table = Arrays(frame) if isinstance(frame, Mapping) else Frame(frame)
     table.need([y, *forecasts, *keys])
+    if cutoff is None and time is not None and CUTOFF in table.columns:
+        cutoff = CUTOFF
+    if cutoff is not None:
+        if time is None or panel is not None or by is not None:
+            problem = "a backtest needs times, and neither goes on from a panel nor has groups"
+            raise InputError(problem, argument="cutoff", cure="rename the column if it holds no cutoffs")
+        given = {"alpha": None if "coverage" in settings else alpha, "score": score, "warm_up": warm_up, **settings}
+        return run_backtest(table, y, forecasts, (id, time, cutoff), method, given, delay, prefix)
 
     # Find the order that brings the rows of each stream together, in time.
     for name in keys:
@@ -130,14 +146,7 @@ def run(
 
     # Read the columns.
     times = None if time is None or not shared.pooled else table.array(time)
-    outputs = [table.numbers(c) for c in forecasts]
-    for name, values in zip(forecasts, outputs, strict=True):
-        if not np.isfinite(values).all():
-            t = int(np.argmin(np.isfinite(values)))
-            said = f"the column {name!r} must hold a finite forecast in every row, got {values[t]}"
-            raise InputError(said, argument=name, row=t, cure="fill it, or drop the row")
-    labels = table.numbers(y)
-    model: Any = outputs[0] if len(outputs) == 1 else tuple(outputs)
+    labels, model = table.numbers(y), outputs_of(table, forecasts)
 
     # Play the rows; the results come back in the order of the frame.
     if isinstance(panel, Panel):
@@ -158,20 +167,71 @@ def run(
     return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), panel)
 
 
+def run_backtest(
+    table: Arrays | Frame,
+    y: str,
+    forecasts: list[str],
+    keys: tuple[str | None, str, str],
+    method: str | None,
+    given: dict[str, Any],
+    delay: int,
+    prefix: str,
+) -> Result:
+    """Do what ``run`` does for a backtest; ``keys`` are the columns of ids, times and cutoffs, ``given`` settings."""
+    id, time, cutoff = keys
+    table.need([cutoff])
+    for name in filter(None, keys):
+        refuse_missing(table, name)
+    ids, series = numbered([0] * len(table.array(time)) if id is None else table.values(id))
+    make = partial(Panel, default_method(len(ids)) if method is None else method, **given)
+    settings = make().settings
+    if taken := sorted({prefix + name for name in new_columns(settings)} & set(table.columns)):
+        said = f"the frame has the columns {', '.join(taken)} already"
+        raise InputError(said, argument="prefix", cure="choose another prefix")
+    backtest = Backtest.of(series, table.array(time), table.array(cutoff), (time, cutoff))
+    late = whole("delay", delay, 0)
+    played, panels = backtest.play(make, outputs_of(table, forecasts), table.numbers(y), late)
+    # One line for each series and number of steps ahead.
+    summary: dict[str, Any] = {}
+    for steps, panel in panels.items():
+        found = panel.summary()
+        names = [ids[k] for k in found.pop("id")]
+        lines = {**({} if id is None else {id: names}), "steps": [steps] * len(names), **found}
+        summary = {k: [*summary.get(k, []), *v] for k, v in lines.items()}
+    return Result(table.extended(columns(played, settings, prefix)), table.like(summary, None, None), panels)
+
+
+def outputs_of(table: Arrays | Frame, forecasts: list[str]) -> Any:
+    """Return the columns of forecasts as the score takes them: one array, or a tuple of two; all must be finite."""
+    outputs = [table.numbers(c) for c in forecasts]
+    for name, values in zip(forecasts, outputs, strict=True):
+        if not np.isfinite(values).all():
+            t = int(np.argmin(np.isfinite(values)))
+            said = f"the column {name!r} must hold a finite forecast in every row, got {values[t]}"
+            raise InputError(said, argument=name, row=t, cure="fill it, or drop the row")
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
 def new_columns(settings: Any) -> list[str]:
-    """Return the names of the new columns, level by level. A score with two sides has two columns of radii."""
+    """Return the names of the new columns, level by level, and ``cold``, which is the same for all levels.
+
+    A score with two sides has two columns of radii.
+    """
     radii = ("radius",) if settings.score.sides == 1 else ("radius{}_below", "radius{}_above")
     parts = ("lower", "upper", *radii, "covered")
-    return [part.format(end) if "{}" in part else part + end for end in settings.suffixes for part in parts]
+    named = [part.format(end) if "{}" in part else part + end for end in settings.suffixes for part in parts]
+    return [*named, COLD]
 
 
 def columns(played: Played, settings: Any, prefix: str) -> dict[str, np.ndarray]:
     """Return the new columns by name. Here ``covered`` is 1, 0 or -1; ``extended`` makes that missing values."""
     made: list[np.ndarray] = []
+    cold = np.isnan(played.lower[:, 0])
     for i, c in enumerate(settings.columns):
         radii = [played.radii[:, c + s * len(settings.alphas)] for s in range(settings.score.sides)]
+        radii = [np.where(cold, math.nan, radius) for radius in radii] if cold.any() else radii
         made += [played.lower[:, i], played.upper[:, i], *radii, played.covered[:, i]]
-    return dict(zip([prefix + name for name in new_columns(settings)], made, strict=True))
+    return dict(zip([prefix + name for name in new_columns(settings)], [*made, cold], strict=True))
 
 
 class Columns:

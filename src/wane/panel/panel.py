@@ -103,7 +103,8 @@ class Panel:
         self.states = np.repeat(self.fresh, room, axis=0)
         self.objects: list[Levels] = []  # of methods whose state no fixed number of floats holds
         self.seen = np.zeros(room, dtype=np.int64)  # how many rows there were
-        self.warm = np.full(room, not self.settings.warm_up)
+        # Whether there is enough to show intervals: the warm-up, or one label; ``pool`` knows by itself.
+        self.warm = np.full(room, self.settings.pooled)
         self.outputs = np.zeros((room, self.settings.parts))  # of the last prediction
         self.radii = np.full((room, width), math.nan)
         self.waiting = np.zeros(room, dtype=bool)  # whether the last prediction waits for its label
@@ -230,14 +231,16 @@ class Panel:
             played = self._run_at(self.index.places(ids, add=True), outputs, y, delay, times)
             return self._intervals(ids, played.radii, played.lower, played.upper)
 
-    def _run_at(self, places: np.ndarray, outputs: Any, y: Any, delay: Any, times: Any = None) -> Played:
+    def _run_at(
+        self, places: np.ndarray, outputs: Any, y: Any, delay: Any, times: Any = None, more: bool = False
+    ) -> Played:
         """Do what ``run`` does for rows whose streams are at these places of the index; the caller holds the lock."""
         streams, starts = stretches(places)
         order = None  # the rows are grouped by stream already, unless a stream comes back
         if len(np.unique(streams)) < len(streams):
             order = order_of(places)
             streams, starts = stretches(places[order])
-        return self._run_sorted(streams, starts, outputs, y, delay, order, times)
+        return self._run_sorted(streams, starts, outputs, y, delay, order, times, more=more)
 
     def _run_sorted(
         self,

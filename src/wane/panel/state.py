@@ -30,10 +30,10 @@ def packed(array: np.ndarray) -> dict[str, Any]:
     return {"dtype": kind.str, "shape": list(array.shape), "base64": base64.b64encode(data.tobytes()).decode()}
 
 
-def unpacked(data: Any) -> np.ndarray:
-    """Read an array that ``packed`` has written."""
+def unpacked(data: Any, kinds: str = "biuf") -> np.ndarray:
+    """Read an array that ``packed`` has written; its kind must be one of these, such as "M" for dates."""
     kind = np.dtype(data["dtype"])
-    if kind.kind not in "biuf":
+    if kind.kind not in kinds:
         raise InputError(
             f"an array of a panel holds numbers, got the type {described(data['dtype'])}", argument="state"
         )
@@ -72,7 +72,7 @@ def restore_shared(panel: Panel, shared: Any) -> None:
         pool.memory[:] = array
         if not pool.sound():
             raise InputError("the shared part holds numbers that no labels could have left")
-    panel.clock = None if shared["clock"] is None else unpacked(shared["clock"])[0]
+    panel.clock = None if shared["clock"] is None else unpacked(shared["clock"], "iufM")[0]
     panel.lag = whole("lag", shared["lag"], 1)
 
 

@@ -66,10 +66,11 @@ def play(
         for j, place in enumerate(places.tolist()):
             radii[j] = panel.objects[place].predict(floors[j])
     warm = panel.warm[places]
-    if not warm.all():
+    if settings.warm_up and not warm.all():  # nothing is played in the warm-up
         radii[~warm] = math.nan
+    shown = settings.shown(radii, ~warm)
     for i in range(len(settings.alphas)):
-        ends[0, :, i], ends[1, :, i], _ = settings.intervals(outputs, radii, i)
+        ends[0, :, i], ends[1, :, i], _ = settings.intervals(outputs, shown, i)
 
 
 def checked(panel: Panel, ids: Any, y: Any) -> Batch:
@@ -86,6 +87,7 @@ def checked(panel: Panel, ids: Any, y: Any) -> Batch:
     labels, known = settings.labels(y, len(places))
     # Score the labels piece by piece. A tracker may refuse a score: ask all of them before the first one learns.
     below, above, cold = np.empty(len(places)), np.empty(len(places)), known & ~panel.warm[places]
+    cold &= settings.warm_up > 0  # without a warm-up, all labels are learned at once
 
     def score(p: slice, levels: Levels) -> None:
         with rows_counted_from(p.start):
@@ -170,7 +172,8 @@ def counting(batch: Batch) -> list[partial[Any]]:
     """Return what adds a batch to the counts of ``Panel.summary``, and lets its predictions wait no more."""
     panel, places, below = batch.panel, batch.places, batch.below
     settings = panel.settings
-    radii, outputs = panel.radii[places], settings.outputs_of(panel.outputs[places])
+    radii = settings.shown(panel.radii[places], ~panel.warm[places])
+    outputs = settings.outputs_of(panel.outputs[places])
     judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])  # streams with a label and an interval
     misses, widths, unbounded = panel.misses[places], panel.widths[places], panel.unbounded[places]
     for i in range(len(settings.alphas)):
@@ -184,6 +187,7 @@ def counting(batch: Batch) -> list[partial[Any]]:
         partial(setitem, panel.widths, places, widths),
         partial(setitem, panel.unbounded, places, unbounded),
         partial(setitem, panel.waiting, places[batch.known], False),
+        partial(setitem, panel.warm, places[batch.known & ~batch.cold], True),
     ]
 
 

@@ -12,6 +12,7 @@ from scipy.signal import lfilter
 from scipy.stats import binom
 
 from wane import metrics
+from wane.metrics.verdict import EARLY, Judged, Verdict
 from wane.report.track import Track
 
 WINDOWS = (100, 50, 20, 10, 5)  # rounds judged together: the first that fits twice into a typical stream
@@ -90,6 +91,28 @@ def judged(track: Track, level: int, k: int) -> Numbers:
         longest=metrics.longest_run(covered),
         **about,  # type: ignore[arg-type]
     )
+
+
+def verdict(tracks: Sequence[Track], level: int) -> Verdict | None:
+    """The verdict on the coverage of all tracks of one method together; None if there is nothing bad to say.
+
+    >>> rng = np.random.default_rng(0)
+    >>> track = Track("demo", "auto", None, rng.normal(size=500), None, [0.1], -np.ones(500), np.ones(500))
+    >>> verdict([track], 0).cause
+    'throughout'
+    """
+    known = [np.flatnonzero(~np.isnan(track.y)) for track in tracks]
+    inside = np.concatenate([track.covered[rows, level] == 1.0 for track, rows in zip(tracks, known, strict=True)])
+    early = np.concatenate([np.arange(len(rows)) < EARLY for rows in known])
+    times: Any = None
+    kinds = {None if track.time is None else track.time.dtype.kind for track in tracks}
+    if len(kinds) == 1 and None not in kinds:  # in the order of time over all series
+        times = np.concatenate([track.time[rows] for track, rows in zip(tracks, known, strict=True)])
+        order = np.argsort(times, kind="stable")
+        inside, early, times = inside[order], early[order], times[order]
+    judged = Judged(tracks[0].levels[level])
+    judged.add(inside, times, early)
+    return judged.verdict(sum(len(rows) > 0 for rows in known))
 
 
 def breadth(track: Track, level: int) -> np.ndarray:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
@@ -16,6 +17,7 @@ import numpy as np
 
 from wane.checks import described, number, whole
 from wane.errors import InputError, InputTypeError
+from wane.metrics.verdict import Verdict
 from wane.report import numbers, sentences, tables
 from wane.report.calibration import drawing
 from wane.report.numbers import Numbers
@@ -94,6 +96,7 @@ def page(
         styles="\n".join(map(_asset, STYLES)),
         licence=_asset("uPlot.LICENSE"),
         version=escape(__version__),
+        verdict=_verdict(numbers.verdict([track for track in tracks if track.method == methods[0]], 0), given),
         headline=escape(sentences.headline(main, alpha, k, len(names))),
         more=escape(" ".join(filter(None, [sentences.on_methods(firsts, alpha), sentences.on_streams(mine, alpha)]))),
         cards=_cards(main, alpha, k),
@@ -216,6 +219,15 @@ def _of_method(settings: Mapping[str, Any], name: str, method: str, levels: int)
     else:
         each = [value] + [None] * (levels - 1) if name == "coverage_bound" else [value] * levels
     return [None if v is None or v == math.inf else number(name, v) for v in each]
+
+
+def _verdict(found: Verdict | None, given: Mapping[str, Any]) -> str:
+    """What a reader must know first, if the coverage is bad; the next command needs the name of a file."""
+    if found is None:
+        return ""
+    file = given.get("file") or given.get("results")
+    said = found.said(shlex.join(["wane", "compare", str(file)]) if file else None)
+    return f'<p class="headline" id="verdict" role="alert">{escape(said)}</p>'
 
 
 def _cards(main: Numbers, alpha: float, k: int) -> str:

@@ -1,21 +1,24 @@
-"""Results in a file, as ``wane run`` writes them, as tracks: true values, forecasts and intervals."""
+"""Results in a file, as ``wane run`` or ``conformalize`` wrote them, as tracks: values, forecasts and intervals."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wane.errors import InputError, InputTypeError, Setting, located
+from wane.panel.backtests import Backtest, ahead, numbered
 from wane.report.track import Track
 from wane.tables.chunks import Chunk, chunks, keys, moments, numbers
 from wane.tables.columns import first, refuse_unknown
 from wane.tables.files import reading
 
 METHOD = "method"  # the column of a file with several, and the role of it
-ROLES = ("y", "y_hat", "id", "time", METHOD)
+ROLES = ("y", "y_hat", "id", "time", "cutoff", METHOD)
+BOUND = re.compile(r"(.+)-lo-([\d.]+)")  # the names of ends in Nixtla's format
 USUAL = 0.1  # the alpha of ``wane run``, if it is not given
 SAID = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
@@ -30,14 +33,17 @@ def read(
 ) -> list[Track]:
     """Read the tracks in a table: one for each series, and for each method if there is a column of methods.
 
+    In a backtest, each number of steps ahead is a series of its own.
+
     Args:
         path: a CSV, Parquet or JSON-lines file. It needs a column with the true values, and columns lower and upper, or
-            lower_0.1 and upper_0.1 for each alpha.
+            lower_0.1 and upper_0.1 for each alpha; or those of ``conformalize``, such as Naive-lo-90 and Naive-hi-90,
+            where each model is a method.
         alpha: of a file with plain lower and upper, which does not say it; None is 0.1, as for ``wane run``.
         method: the name of what made the intervals, if no column says it.
         prefix: what the names of lower and upper begin with.
         told: is called with sentences for the user: which columns are used, and what looks wrong.
-        named: the column that is ``y``, ``y_hat``, ``id``, ``time`` or ``method``, where it has no usual name.
+        named: the column of ``y``, ``y_hat``, ``id``, ``time``, ``cutoff`` or ``method``, if it has no usual name.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -53,28 +59,30 @@ def read(
         )
     with reading(os.fspath(path)) as reader:
         roles = _roles(reader.names, named, path)
-        ends = _ends(reader.names, prefix, USUAL if alpha is None else alpha, path)
+        sources = _sources(reader.names, roles, method, prefix, USUAL if alpha is None else alpha, path)
         told(f"using {', '.join(f'{role}={name!r}' for role, name in roles.items() if name is not None)}")
-        if alpha is None and "" in ends.values():
+        if alpha is None and any(f"{prefix}lower" in pair for source in sources for pair in source.ends.values()):
             told("Using alpha = 0.1 (90 % intervals): the names lower and upper do not say it, --alpha does.")
         timed = named.get("time") is not None
-        parts = [_part(chunk, roles, prefix, ends, method, timed) for chunk in chunks(reader)]
+        parts = [_part(chunk, roles, sources, timed) for chunk in chunks(reader)]
     if not parts:
         raise InputError(f"{path} has no rows", argument="path", cure="there is nothing to report")
     # Each series by each method is a track.
-    series = [key for part in parts for key in part["series"]]
-    y, hat, lower, upper, covered, time = (
-        _joined(parts, k) for k in ("y", "y_hat", "lower", "upper", "covered", "time")
-    )
-    groups: dict[tuple[str, str], list[int]] = {}
-    for row, key in enumerate(series):
-        groups.setdefault(key, []).append(row)
+    time, cutoff = _joined(parts, "time"), _joined(parts, "cutoff")
+    names = _names(parts, time, cutoff, (str(roles["time"]), str(roles["cutoff"])))
+    y = _joined(parts, "y")
     stem = os.path.splitext(os.path.basename(os.fspath(path)))[0]
     made = []
-    for (name, by), at in groups.items():
-        columns = {"time": time, "y": y, "y_hat": hat, "lower": lower, "upper": upper, "covered": covered}
-        here = {k: None if column is None else column[at] for k, column in columns.items()}
-        made.append(Track.judged(name or stem, by, levels=list(ends), **here))
+    for source in sources:
+        methods = [m for part in parts for m in part["method"]] if roles[METHOD] else [source.method] * len(names)
+        groups: dict[tuple[str, str], list[int]] = {}
+        for row, key in enumerate(zip(names, methods, strict=True)):
+            groups.setdefault(key, []).append(row)
+        own = {k: _joined([part[source] for part in parts], k) for k in ("y_hat", "lower", "upper", "covered")}
+        columns = {"time": time, "y": y, **own}
+        for (name, by), at in groups.items():
+            here = {k: None if column is None else column[at] for k, column in columns.items()}
+            made.append(Track.judged(name or stem, by, levels=list(source.ends), **here))
     found = [track for track in made if track is not None]
     if not found:
         raise InputError(f"{path} has no row with an interval", argument="path", cure="there is nothing to report")
@@ -102,29 +110,69 @@ def _roles(names: Sequence[str], named: dict[str, str | None], path: Any) -> dic
     return found
 
 
-def _ends(names: Sequence[str], prefix: str, alpha: float, path: Any) -> dict[float, str]:
-    """The ends of the names of lower, upper and covered, by level."""
-    found: dict[float, str] = {}
+class _Source(NamedTuple):
+    """The columns of one method: its forecasts, and by level the ends and what says if they cover."""
+
+    method: str
+    y_hat: str | None
+    levels: tuple[tuple[float, tuple[str, str, str]], ...]
+
+    @property
+    def ends(self) -> dict[float, tuple[str, str, str]]:
+        """The columns by level."""
+        return dict(self.levels)
+
+
+def _sources(
+    names: Sequence[str], roles: dict[str, str | None], method: str, prefix: str, alpha: float, path: Any
+) -> list[_Source]:
+    """The methods whose intervals a table holds: one of ``wane run``, or the models of ``conformalize``."""
+    found: dict[float, tuple[str, str, str]] = {}
     for name in names:
         end = name.removeprefix(f"{prefix}lower")
         if end != name and f"{prefix}upper{end}" in names:
             level = alpha if end == "" else _level(end)
             if level in found:
                 raise InputError(
-                    f"{path}: {prefix}lower{found[level]} and {name} are both of alpha {level:g}",
+                    f"{path}: {found[level][0]} and {name} are both of alpha {level:g}",
                     argument="alpha",
                     cure=("leave one of them out, or give ", Setting("alpha"), " for the plain one"),
                 )
             if level is not None:
-                found[level] = end
-    if not found:
+                found[level] = (name, f"{prefix}upper{end}", f"covered{end}")
+    if found:
+        return [_Source(method, roles["y_hat"], tuple(found.items()))]
+    models: dict[str, dict[float, tuple[str, str, str]]] = {}
+    for name in names:
+        match = BOUND.fullmatch(name)
+        if match and f"{match[1]}-hi-{match[2]}" in names:
+            level = round(1.0 - float(match[2]) / 100.0, 12)
+            models.setdefault(match[1], {})[level] = (name, f"{match[1]}-hi-{match[2]}", "")
+    if not models:
         raise InputError(
-            f"{path} has no columns {prefix}lower and {prefix}upper, nor {prefix}lower_0.1 and {prefix}upper_0.1: it "
-            f"has {', '.join(names)}",
+            f"{path} has no columns {prefix}lower and {prefix}upper, nor {prefix}lower_0.1 and {prefix}upper_0.1, nor "
+            f"such as Naive-lo-90 and Naive-hi-90: it has {', '.join(names)}",
             argument="prefix",
             cure=("make them with wane run, or give ", Setting("prefix")),
         )
-    return found
+    shared = set.intersection(*(set(ends) for ends in models.values()))
+    if not shared:
+        raise InputError(f"the models of {path} have no level in common", argument="path", cure="report on one of them")
+    return [
+        _Source(model, model if model in names else None, tuple((a, ends[a]) for a in sorted(shared)))
+        for model, ends in models.items()
+    ]
+
+
+def _names(
+    parts: Sequence[dict[str, Any]], time: np.ndarray | None, cutoff: np.ndarray | None, named: tuple[str, str]
+) -> list[str]:
+    """The name of the series of each row; in a backtest with the number of steps ahead."""
+    ids = [key for part in parts for key in part["id"]]
+    if time is None or cutoff is None:
+        return ids
+    steps = Backtest.of(numbered(ids)[1], time, cutoff, named).steps.tolist()
+    return [f"{id}, {ahead(h)}" if id else ahead(h) for id, h in zip(ids, steps, strict=True)]
 
 
 def _level(end: str) -> float | None:
@@ -135,44 +183,44 @@ def _level(end: str) -> float | None:
         return None
 
 
-def _part(
-    chunk: Chunk, roles: dict[str, str | None], prefix: str, ends: dict[float, str], method: str, timed: bool
-) -> dict[str, Any]:
+def _part(chunk: Chunk, roles: dict[str, str | None], sources: Sequence[_Source], timed: bool) -> dict[Any, Any]:
     """The columns of some rows; if ``timed``, the user named the column of times, so it must hold some."""
     y = numbers(chunk, str(roles["y"]))
-    ids, methods = (_texts(chunk, roles[role], other) for role, other in (("id", ""), (METHOD, method)))
-    time = None
+    ids, methods = (_texts(chunk, roles[role], "") for role in ("id", METHOD))
+    time = cutoff = None
     if roles["time"] is not None:
         try:
             time = moments(chunk, roles["time"])
+            cutoff = None if roles["cutoff"] is None else moments(chunk, roles["cutoff"])
         except ValueError:
             if timed:
                 raise
-    return {
-        "series": list(zip(ids, methods, strict=True)),
-        "y": y,
-        "y_hat": None if roles["y_hat"] is None else numbers(chunk, roles["y_hat"]),
-        "lower": _side(chunk, f"{prefix}lower", ends),
-        "upper": _side(chunk, f"{prefix}upper", ends),
-        "covered": _covered(chunk, list(ends.values()), y),
-        "time": time,
-    }
+    made: dict[Any, Any] = {"id": ids, "method": methods, "y": y, "time": time, "cutoff": cutoff}
+    for source in sources:
+        lower, upper, covered = zip(*source.ends.values(), strict=True)
+        made[source] = {
+            "y_hat": None if source.y_hat is None else numbers(chunk, source.y_hat),
+            "lower": _side(chunk, lower),
+            "upper": _side(chunk, upper),
+            "covered": _covered(chunk, covered, y),
+        }
+    return made
 
 
-def _side(chunk: Chunk, name: str, ends: dict[float, str]) -> np.ndarray:
+def _side(chunk: Chunk, names: Sequence[str]) -> np.ndarray:
     """The lower or the upper ends, a column a level."""
-    return np.column_stack([numbers(chunk, f"{name}{end}", infinite=True) for end in ends.values()])
+    return np.column_stack([numbers(chunk, name, infinite=True) for name in names])
 
 
 def _texts(chunk: Chunk, name: str | None, other: str) -> list[str]:
     return [other] * chunk.rows if name is None else [str(key) for key in keys(chunk, name)]
 
 
-def _covered(chunk: Chunk, ends: Sequence[str], y: np.ndarray) -> np.ndarray | None:
+def _covered(chunk: Chunk, names: Sequence[str], y: np.ndarray) -> np.ndarray | None:
     """What the run itself says about coverage, if it does: at the very ends of an interval it knows better."""
-    if not {f"covered{end}" for end in ends} <= set(chunk.names):
+    if not set(names) <= set(chunk.names):
         return None
-    found = [[SAID.get(str(cell).lower(), np.nan) for cell in chunk.values(f"covered{end}")] for end in ends]
+    found = [[SAID.get(str(cell).lower(), np.nan) for cell in chunk.values(name)] for name in names]
     return np.where(np.isnan(y)[:, None], np.nan, np.array(found).T)
 
 

@@ -18,7 +18,7 @@ def tracks(made: Report, name: str) -> list[Track]:
     found = []
     kept = made.record.tracks(made.panel.ids()) if made.record is not None else []
     for t in kept:
-        own = name if made.columns.id is None else str(t.id)
+        own = name if made.columns.id is None and made.columns.cutoff is None else str(t.id)
         columns: dict[str, Any] = {"time": t.time, "y": t.y, "y_hat": t.y_hat, "lower": t.lower, "upper": t.upper}
         known = {} if len(kept) > MANY else theory(made, t)
         track = Track.judged(own, made.method, levels=made.alpha, **known, **columns)
@@ -35,14 +35,17 @@ def theory(made: Report, track: Any) -> dict[str, Any]:
     missed.
     """
     design = made.panel.settings
-    if made.resumed or design.warm_up or design.score.sides == 2:
+    if made.resumed or made.columns.cutoff is not None or design.pooled or design.warm_up or design.score.sides == 2:
         return {}
     y = track.y[:, None]
     if np.any((y == track.lower) | (y == track.upper)):
         return {}
     trackers = made.panel.trackers(track.id)
     learner = getattr(trackers[0], "learner", None)
+    # Rounds before the first interval are in the sum of the theory, not in the chart's; each moves it by less than 1.
+    hidden = int(np.count_nonzero(np.isnan(track.lower[:, 0]) & ~np.isnan(track.y)))
     bounds = [bound_of(trackers[column])[0] for column in design.columns]
+    bounds = [None if bound is None else bound + hidden for bound in bounds]
     gradients = [finite(gradients_of(trackers[c])) if bounds[i] is None else None for i, c in enumerate(design.columns)]
     return {"bounds": bounds, "discount": float(getattr(learner, "discount", 1.0)), "gradients": gradients}
 

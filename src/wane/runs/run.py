@@ -10,19 +10,23 @@ import threading
 import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wane.errors import InputError, Setting
+from wane.metrics.verdict import Verdict
 from wane.panel import Panel
+from wane.panel.frames import COLD
+from wane.panel.settings import default_method
+from wane.runs.backtest import BacktestSession
 from wane.runs.inputs import Input, pass_over
-from wane.runs.session import Record, Session, keeping, loaded
-from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, chunks, joined, keys
+from wane.runs.session import Record, Session, keeping, loaded, occurrences
+from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, chunks, grouped, joined, keys, moments
 from wane.tables.columns import Columns, chosen
 from wane.tables.files import kind_of, owning, reading, refuse_same, refuse_unwritable, writing
 
-SMALL = 1_000  # series for which auto is not slow
 FIRST, LEAST = 1_024, 256  # rows of the first chunk, and of the smallest
 A_SERIES = 8  # rows of a chunk for each series, whose state is kept safe once a chunk
 QUICK, SLOW = 0.2, 0.6  # seconds of a chunk: then the next is larger, or smaller
@@ -33,8 +37,8 @@ class Options:
     """What the user asked for; what is None, or empty, is left to the state or to the defaults.
 
     Args:
-        y, y_hat, id, time, no_id, no_time: the columns, as for ``chosen``.
-        method: the name of a method; None is auto for up to 1,000 series, and magl for more.
+        y, y_hat, id, time, no_id, no_time, cutoff: the columns, as for ``chosen``.
+        method: the name of a method; None is auto for one series, and pool for more.
         alpha: the shares of misses to allow; none is 0.1.
         score: the name of a score; None is absolute.
         delay: after how many more rows of its series a true value is learned.
@@ -53,6 +57,7 @@ class Options:
     time: str | None = None
     no_id: bool = False
     no_time: bool = False
+    cutoff: str | None = None
     method: str | None = None
     alpha: tuple[float, ...] = ()
     score: str | None = None
@@ -75,6 +80,8 @@ class Report:
         coverage: by level, the share of true values inside.
         width: by level, the mean of the finite widths.
         infinite: by level, how many intervals are infinite.
+        cold: how many rows have no interval, because no true value was known yet, or too few for the warm-up.
+        bad: by level, the verdict on a coverage that chance does not explain, else None.
         interrupted: whether Ctrl-C has cut it short.
         resumed: whether it went on from a state.
         skipped: how many rows at the beginning of the table were passed over.
@@ -92,6 +99,8 @@ class Report:
     coverage: tuple[float, ...]
     width: tuple[float, ...]
     infinite: tuple[int, ...]
+    cold: int
+    bad: tuple[Verdict | None, ...]
     seconds: float
     interrupted: bool
     record: Record | None
@@ -102,7 +111,11 @@ class Report:
     def plain(self) -> dict[str, Any]:
         """The report as plain data, without the record and the panel."""
         names = [f.name for f in dataclasses.fields(self) if f.name not in ("record", "panel", "resumed")]
-        return {name: getattr(self, name) for name in names} | {"columns": dataclasses.asdict(self.columns)}
+        bad = tuple(None if verdict is None else dataclasses.asdict(verdict) for verdict in self.bad)
+        return {name: getattr(self, name) for name in names} | {
+            "columns": dataclasses.asdict(self.columns),
+            "bad": bad,
+        }
 
 
 def play(
@@ -144,8 +157,9 @@ def play(
     with stop.watching(), owned, keeping(state) as keep, reading(path, kind_in) as reader:
         session = started(loaded(state), reader, path, kind_in, options, state, told)
         before, design = session.rows, session.panel.settings
-        kept = Record(len(design.alphas), record or report is not None)
-        names = [f"{options.prefix}{side}{end}" for end in design.suffixes for side in ("lower", "upper")]
+        kept = Record(design.alphas, record or report is not None)
+        ends = [f"{side}{end}" for end in design.suffixes for side in ("lower", "upper")]
+        names = [f"{options.prefix}{name}" for name in (*ends, COLD)]
         if taken := [name for name in names if name in reader.names]:
             raise InputError(
                 f"the table has the columns {', '.join(taken)} already",
@@ -158,7 +172,8 @@ def play(
         with writing(out, kind_out, reader) as writer:
             pass_over(source, out, told)
             run = Run(reader, source, writer, session, options, names, stop, progress, kept)
-            cut = run.sorted() if options.sort else run.straight()
+            whole = options.sort or session.whole or mixed(session, path, kind_in, told)
+            cut = run.sorted() if whole else run.straight()
             session.input = source.remembered() or (None if source.seen else session.input)
             made = summed_up(session, before, clock.perf_counter() - begun, cut, kept, source.skipped)
             if report is not None:
@@ -185,7 +200,7 @@ def started(
     # The columns come first: a new session depends on them, and an old one must have had the same.
     o = options
     score = o.score or (score_name(session.panel) if session else "absolute")
-    columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time)
+    columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time, o.cutoff)
     told(f"using {columns.said()}")
     if o.sort and columns.time is None:
         cure = ("give ", Setting("time"))
@@ -200,11 +215,36 @@ def started(
         return session
     method = o.method
     if method is None:
-        method, why = default_method(path, kind, columns)
-        told(f"method {method}: {why}")
+        series = Glance.at(path, kind, columns, times=False).series
+        method = default_method(2 if series is None else series)
+        many = (
+            "has one series" if series == 1 else "may have many series" if series is None else f"has {series:,} series"
+        )
+        told(f"method {method}: the table {many}")
     levels = o.alpha or (0.1,)
-    panel = Panel(method, levels[0] if len(levels) == 1 else levels, score, warm_up=o.warm_up or 0, **o.settings)
-    return Session(panel, columns, o.delay or 0)
+    make = partial(
+        Panel, method, levels[0] if len(levels) == 1 else levels, score, warm_up=o.warm_up or 0, **o.settings
+    )
+    if columns.cutoff is None:
+        return Session(make(), columns, o.delay or 0)
+    if state is not None:
+        said = "a backtest is a whole, and no state can go on from it"
+        raise InputError(
+            said, argument="state", cure=("leave out ", Setting("state"), ", or drop the column of cutoffs")
+        )
+    told(
+        f"a backtest: every number of steps ahead is learned apart, and no forecast knows a value of {columns.time!r} "
+        f"after its {columns.cutoff!r}"
+    )
+    return BacktestSession(make, columns, o.delay or 0)
+
+
+def mixed(session: Session, path: str, kind: str, told: Callable[[str], Any]) -> bool:
+    """Whether series learn from each other and the rows are not in the order of time, so that all are read first."""
+    if not session.panel.settings.pooled or Glance.at(path, kind, session.columns).ordered:
+        return False
+    told("the rows of all series are brought into the order of time, which takes the whole table into memory")
+    return True
 
 
 def score_name(panel: Panel) -> str:
@@ -236,24 +276,37 @@ def refuse_other(session: Session, columns: Columns, options: Options, state: st
             )
 
 
-def default_method(path: str, kind: str, columns: Columns) -> tuple[str, str]:
-    """The method for a table if the user names none, and why: auto for few series, magl for many."""
-    if columns.id is None:
-        return "auto", "the table is one series"
-    if not os.path.isfile(path):  # standard input, or another pipe: it can be read once
-        return "auto", f"how many series come is not known yet; beyond {SMALL:,}, --method magl is much faster"
-    found: set[Any] = set()
-    with reading(path, kind) as reader:
-        for chunk in chunks(reader):
-            ids = keys(chunk, columns.id)
-            found.update(np.unique(ids).tolist() if isinstance(ids, np.ndarray) else ids)
-            if len(found) > SMALL:
-                why = f"the table has more than {SMALL:,} series, on which it is many times faster than auto"
-                return (
-                    "magl",
-                    f"{why}; short series, or of different sizes, do better with --warm-up 20 --set epsilon=auto",
-                )
-    return "auto", f"the table has {len(found):,} series"
+class Glance(NamedTuple):
+    """What one look through a table shows: how many series it has, and whether its rows are in the order of time.
+
+    Without times, the k-th rows of all series are one moment. None stands for a pipe, which can be read only once.
+    """
+
+    series: int | None
+    ordered: bool
+
+    @classmethod
+    def at(cls, path: str, kind: str, columns: Columns, times: bool = True) -> Glance:
+        """Read the ids of a table, and its times if they are wanted."""
+        if columns.id is None:
+            return cls(1, True)
+        if not os.path.isfile(path):
+            return cls(None, True)
+        counts: dict[Any, int] = {}
+        last, ordered = None, True
+        with reading(path, kind) as reader:
+            for chunk in chunks(reader):
+                ids = keys(chunk, columns.id)
+                ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
+                when = moments(chunk, columns.time) if times and columns.time is not None else np.zeros(0)
+                for key in ids:
+                    before = counts[key] = counts.get(key, 0) + 1
+                    ordered = ordered and (columns.time is not None or last is None or before >= last)
+                    last = before if columns.time is None else last
+                if len(when):
+                    ordered = ordered and not (when[1:] < when[:-1]).any() and (last is None or when[0] >= last)
+                    last = when[-1]
+        return cls(len(counts), ordered)
 
 
 class Stop:
@@ -316,7 +369,9 @@ class Run:
                     self._write_none()
                 return False
             rows = self.source.rows(chunk)
-            self._put(chunk, rows, *self.session.play(rows, self.options.duplicates))
+            made = self.session.play(rows, self.options.duplicates)
+            self.kept.judge(rows, *made)
+            self._put(chunk, rows, *made)
             done += chunk.rows
             self.progress(done, self.reader.share())
             if self.stop.asked:
@@ -335,8 +390,9 @@ class Run:
             return False
         parts = [self.source.rows(chunk) for chunk in read]
         rows = joined(parts)
-        order = np.argsort(rows.times, kind="stable")  # type: ignore[arg-type]
+        order = np.argsort(occurrences(grouped(rows.ids)[1]) if rows.times is None else rows.times, kind="stable")
         made = self.session.play(rows.ordered(order), self.options.duplicates)
+        self.kept.judge(rows.ordered(order), *made)
         # Undo the order, and write each chunk as it was read.
         back, at = np.argsort(order), 0
         for chunk, part in zip(read, parts, strict=True):
@@ -352,7 +408,8 @@ class Run:
         columns = self.session.columns
         known = {columns.y: rows.y, **dict(zip(columns.y_hat, rows.y_hat, strict=True))}
         ends = [end[:, i] for i in range(lower.shape[1]) for end in (lower, upper)]
-        self.writer.write(chunk, dict(zip(self.names, ends, strict=True)), known)
+        cold = np.isnan(lower[:, 0]).astype(np.int64)
+        self.writer.write(chunk, dict(zip(self.names, [*ends, cold], strict=True)), known)
         self.kept.add(rows, places, lower, upper, self.session.panel.settings.score)
 
     def _write_none(self) -> None:
@@ -380,6 +437,8 @@ def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Re
         coverage=tuple(coverage.tolist()),
         width=tuple(width.tolist()),
         infinite=tuple(kept.infinite.tolist()),
+        cold=kept.cold,
+        bad=tuple(judged.verdict(int(np.count_nonzero(kept.ages))) for judged in kept.judged),
         seconds=seconds,
         interrupted=cut,
         record=kept if kept.keep else None,

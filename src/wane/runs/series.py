@@ -11,7 +11,7 @@ import numpy as np
 
 from wane.errors import InputError, Setting
 from wane.runs.run import Options
-from wane.runs.session import shown
+from wane.runs.session import occurrences, shown
 from wane.scores import make
 from wane.tables.chunks import Rows, every_row, grouped
 from wane.tables.columns import Columns, chosen
@@ -27,12 +27,14 @@ class Series:
 
 
 class ScoredTable(NamedTuple):
-    """A table that was read: which columns are used, its series, whether its rows are in time, the names of all."""
+    """A table that was read: the columns used, its series, whether its rows are in time, all names, and its rows."""
 
     columns: Columns
     series: list[Series]
     ordered: bool
     names: list[str]
+    rows: Rows | None = None  # all rows, in the order of time
+    scores: np.ndarray | None = None  # of them
 
     @property
     def prefix(self) -> str:
@@ -54,7 +56,7 @@ def series(
         raise InputError(problem, argument="score", cure="take absolute or normalised")
     with reading(path, kind) as reader:
         o = options
-        columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time)
+        columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time, o.cutoff)
         told(f"using {columns.said()}")
         rows = every_row(reader, columns)
     if not len(rows.y):
@@ -64,12 +66,15 @@ def series(
     # Bring the rows of each series together, in the order of time, and leave out those without a score.
     ids, place = grouped(rows.ids)
     order = np.argsort(place, kind="stable") if rows.times is None else np.lexsort((rows.times, place))
-    refuse_twice(rows, place, order, columns)
+    if columns.cutoff is None:
+        refuse_twice(rows, place, order, columns)
     ordered = bool((np.diff(order)[np.diff(place[order]) == 0] > 0).all())
     order = order[~np.isnan(found[order])]
     cuts = np.searchsorted(place[order], np.arange(len(ids) + 1))
     every = [Series(key, found[order[cuts[k] : cuts[k + 1]]]) for k, key in enumerate(ids)]
-    return ScoredTable(columns, every, ordered, reader.names)
+    when = occurrences(place) if rows.times is None else rows.times
+    in_time = np.argsort(when, kind="stable")
+    return ScoredTable(columns, every, ordered, reader.names, rows.ordered(in_time), found[in_time])
 
 
 def refuse_twice(rows: Rows, place: np.ndarray, order: np.ndarray, columns: Columns) -> None:
@@ -87,6 +92,10 @@ def refuse_twice(rows: Rows, place: np.ndarray, order: np.ndarray, columns: Colu
             f"the time {shown(rows.times[at])} in {columns.time!r} comes twice in the same series",
             argument="time",
             row=at,
-            cure=(*several, "drop one row, or give ", Setting("no_time", True)),
+            cure=(
+                *several,
+                "drop one row; if they are forecasts made at different times, say when with ",
+                Setting("cutoff"),
+            ),
             where=rows.where(at),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +13,9 @@ import numpy as np
 from wane.conformal.rounds import add_in_order
 from wane.covered import contains
 from wane.errors import FileError, InputError, SavedFileError, Setting, located
+from wane.metrics.verdict import EARLY, Judged
 from wane.panel import Panel
+from wane.panel.batch import Played
 from wane.panel.state import packed, unpacked
 from wane.panel.undo import Undo
 from wane.runs.inputs import LastInput
@@ -24,6 +26,7 @@ from wane.tables.columns import Columns
 from wane.tables.files import replaced, unwritable
 
 KINDS = {"M": "dates", "f": "numbers"}  # of times
+MADE = (" if both were measured; if they are forecasts made at different times, say when with ", Setting("cutoff"))
 
 
 @known
@@ -48,6 +51,7 @@ class Session:
         self.older = 0  # how many series the earlier run knew
         self.met = False  # whether one of them has come again
         self.input: LastInput | None = None  # the last table, as far as it was read
+        self.whole = False  # whether all rows must be played at once
 
     def play(self, rows: Rows, duplicates: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Play some rows: the places of their series in the panel, and the ends of their intervals, a column a level.
@@ -67,13 +71,26 @@ class Session:
                 places = self.panel.index.places(rows.ids, add=True)
                 if rows.times is not None and len(places):
                     self._check_times(rows, rows.times, places, duplicates)
-                made = self.panel._run_at(places, rows.outputs, rows.y, self.delay)  # ids are looked up once
+                made = self._played(places, rows)
             except BaseException:
                 self.last = before
                 raise
         self.rows += len(places)
         self.met = self.met or bool((places < self.older).any())
         return places, made.lower, made.upper
+
+    def _played(self, places: np.ndarray, rows: Rows) -> Played:
+        """Play rows whose series are at these places."""
+        panel = self.panel
+        if not panel.settings.pooled:
+            return panel._run_at(places, rows.outputs, rows.y, self.delay)
+        # Series that learn from each other need the moment of each row; further rows of the last one may follow.
+        times = rows.times
+        if times is None:
+            panel._make_room()
+            times = np.maximum.accumulate(panel.seen[places] + occurrences(places))
+            times = times if panel.clock is None else np.maximum(times, panel.clock)
+        return panel._run_at(places, rows.outputs, rows.y, self.delay, times, more=True)
 
     def _check_times(self, rows: Rows, times: np.ndarray, places: np.ndarray, duplicates: str) -> None:
         """Raise an error unless each series goes on in time; then remember its last time."""
@@ -107,7 +124,7 @@ class Session:
             if self.columns.id is None:
                 again += ("; if a column names several series, give it as ", Setting("id"))
             late: tuple[str | Setting, ...] = ("sort the rows by time, or give ", Setting("sort", True))
-            twice: tuple[str | Setting, ...] = ("drop one row, or give ", Setting("duplicates", "keep"))
+            twice: tuple[str | Setting, ...] = ("drop one row, or give ", Setting("duplicates", "keep"), *MADE)
             what = f"comes after {shown(before[t])}" if time[t] < before[t] else "comes twice"
             raise InputError(
                 f"the time {shown(time[t])} in {self.columns.time!r} {what} in the same series",
@@ -175,11 +192,17 @@ class Record:
         hits: by level, in how many of them the value is inside.
         widths: by level, the sum of the finite widths.
         finite, infinite: by level, how many intervals are finite and how many are not.
+        cold: how many rows have no interval.
+        judged: by level, what the verdict on the coverage rests on.
     """
 
-    def __init__(self, levels: int, keep: bool = False) -> None:
+    def __init__(self, alphas: Sequence[float], keep: bool = False) -> None:
         """Begin without rows."""
+        levels = len(alphas)
         self.keep = keep
+        self.cold = 0
+        self.judged = [Judged(alpha) for alpha in alphas]
+        self.ages = np.zeros(0, dtype=np.int64)  # by place, the labels that were judged so far
         self.labels, self.hits = 0, np.zeros(levels, dtype=np.int64)
         self.widths = np.zeros((1, levels))
         self.finite, self.infinite = np.zeros(levels, dtype=np.int64), np.zeros(levels, dtype=np.int64)
@@ -189,6 +212,7 @@ class Record:
         """Count some rows with their intervals; ``places`` are those of their series in the panel."""
         y, width = rows.y[:, None], np.maximum(upper - lower, 0.0)
         self.labels += int(np.count_nonzero(~np.isnan(y + width[:, :1])))
+        self.cold += int(np.count_nonzero(np.isnan(width[:, 0])))
         self.hits += np.count_nonzero(contains(lower, upper, y), axis=0)
         every_row, finite = np.array([0, len(width)], dtype=np.intp), np.where(np.isfinite(width), width, 0.0)
         for i, column in enumerate(np.ascontiguousarray(finite.T)):  # row by row: chunks of any size give the same sum
@@ -204,6 +228,26 @@ class Record:
         time = rows.times if rows.times is not None else np.zeros(0)
         self.parts.append((places, time, rows.y, forecast, lower, upper))
 
+    def judge(self, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Let the verdict rest on these rows too, which are in the order in which they were played."""
+        known = np.flatnonzero(~np.isnan(rows.y + np.maximum(upper[:, 0] - lower[:, 0], 0.0)))
+        if not len(known):
+            return
+        place = places[known]
+        # How many labels of its series came before each, to know the beginnings of series.
+        more = int(place.max()) + 1 - len(self.ages)
+        self.ages = np.concatenate([self.ages, np.zeros(max(more, 0), dtype=np.int64)])
+        ages = self.ages[place] + occurrences(place)
+        np.add.at(self.ages, place, 1)
+        # Labels of one moment are judged together, if the rows are in the order of time.
+        times = None if rows.times is None else rows.times[known]
+        last = self.judged[0].last
+        if times is not None and ((times[1:] < times[:-1]).any() or (last is not None and times[0] < last)):
+            times = None
+        y = rows.y[known]
+        for i, judged in enumerate(self.judged):
+            judged.add(contains(lower[known, i], upper[known, i], y), times, ages < EARLY)
+
     def tracks(self, ids: list[Any]) -> list[Track]:
         """Each series in the order of its times, or of the table if it has none; ``ids`` are those of the panel."""
         if not self.parts:
@@ -215,6 +259,19 @@ class Record:
             Track(ids[place[rows[0]]], time[rows] if len(time) else None, *(c[rows] for c in columns))
             for rows in np.split(order, cuts)
         ]
+
+
+def occurrences(values: np.ndarray) -> np.ndarray:
+    """How many earlier rows have the same value.
+
+    >>> occurrences(np.array([7, 3, 7, 7]))
+    array([0, 0, 1, 2])
+    """
+    order = np.argsort(values, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(values[order]) != 0]))[: len(values)]
+    found = np.empty(len(values), dtype=np.int64)
+    found[order] = np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
+    return found
 
 
 def shown(time: Any) -> str:

@@ -33,7 +33,7 @@ class PredictionSet:
 
 
 class Interval(PredictionSet):
-    """All y with lower <= y <= upper; empty, with width 0, when lower > upper.
+    """All y with lower <= y <= upper; empty, with width 0, when lower > upper. No interval has ends that are NaN.
 
     >>> s = Interval(1.0, 3.0)
     >>> 3.0 in s, 3.5 in s, s.width
@@ -54,7 +54,7 @@ class Interval(PredictionSet):
     @property
     def width(self) -> float:
         """The length."""
-        return self.upper - self.lower if self.upper > self.lower else 0.0
+        return 0.0 if self.upper <= self.lower else self.upper - self.lower
 
 
 class HalfLine(PredictionSet):

@@ -22,6 +22,7 @@ MOMENT = "datetime64[us]"
 MISSING = ("", "n/a", "na", "nan", "nat", "none", "null")  # what a cell without a value says, in small letters
 LOCAL = re.compile(r"[-+]?\d[\d., '\u2019\u00a0\u202f]*")  # a number as people write it
 NO_TIME: Cure = ("fill it, drop the row, or give ", Setting("no_time", True))
+NO_CUTOFF = "fill it, or drop the row"
 NO_DATE: Cure = ("write it so, or give ", Setting("no_time", True))
 
 
@@ -73,7 +74,7 @@ class Writer(Protocol):
     """A table that is written from its beginning."""
 
     def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
-        """Write these rows with new columns; ``known`` are columns as numbers, for kinds of file that have numbers."""
+        """Write these rows with new columns of numbers; ``known`` are columns as numbers, for files that have them."""
 
     def close(self, whole: bool = True) -> None:
         """Write what is left, unless there was an error and nothing is wanted; the file itself stays open."""
@@ -98,6 +99,7 @@ class Rows:
     y: np.ndarray
     y_hat: tuple[np.ndarray, ...]
     where: Callable[[int], str]
+    cutoffs: np.ndarray | None = None  # of a backtest
 
     @property
     def outputs(self) -> Any:
@@ -109,7 +111,8 @@ class Rows:
         ids = self.ids[order] if isinstance(self.ids, np.ndarray) else [self.ids[i] for i in order.tolist()]
         times = None if self.times is None else self.times[order]
         y_hat = tuple(column[order] for column in self.y_hat)
-        return Rows(ids, times, self.y[order], y_hat, lambda i: self.where(int(order[i])))
+        cutoffs = None if self.cutoffs is None else self.cutoffs[order]
+        return Rows(ids, times, self.y[order], y_hat, lambda i: self.where(int(order[i])), cutoffs)
 
 
 def parsed(
@@ -127,7 +130,8 @@ def parsed(
         raise refused(chunk, i, name, f"no forecast in the column {name!r}", "fill it, or drop the row")
     ids = np.zeros(chunk.rows, dtype=np.int64) if columns.id is None else keys(chunk, columns.id)
     times = None if columns.time is None else moments(chunk, columns.time, no_time, no_date)
-    return Rows(ids, times, numbers(chunk, columns.y), y_hat, chunk.where)
+    cutoffs = None if columns.cutoff is None else moments(chunk, columns.cutoff, NO_CUTOFF, no_date)
+    return Rows(ids, times, numbers(chunk, columns.y), y_hat, chunk.where, cutoffs)
 
 
 def every_row(reader: Reader, columns: Columns, **how: Any) -> Rows:
@@ -147,17 +151,7 @@ def joined(parts: list[Rows]) -> Rows:
     ids: Any = [key for part in parts for key in part.ids]
     if all(isinstance(part.ids, np.ndarray) for part in parts):
         ids = np.concatenate([part.ids for part in parts])
-    times = None
-    if parts[0].times is not None:
-        for part in parts:
-            if part.times.dtype != parts[0].times.dtype:  # type: ignore[union-attr]
-                raise InputError(
-                    "times are dates here and numbers before, or the other way",
-                    argument="time",
-                    cure="write them alike",
-                    where=part.where(0),
-                )
-        times = np.concatenate([part.times for part in parts])
+    times, cutoffs = (joined_times(parts, name) for name in ("times", "cutoffs"))
     y_hat = tuple(np.concatenate(columns) for columns in zip(*[part.y_hat for part in parts], strict=True))
     starts = np.cumsum([0, *(len(part.y) for part in parts)])
 
@@ -165,7 +159,23 @@ def joined(parts: list[Rows]) -> Rows:
         k = int(np.searchsorted(starts, i, side="right")) - 1
         return parts[k].where(i - int(starts[k]))
 
-    return Rows(ids, times, np.concatenate([part.y for part in parts]), y_hat, where)
+    return Rows(ids, times, np.concatenate([part.y for part in parts]), y_hat, where, cutoffs)
+
+
+def joined_times(parts: list[Rows], name: str) -> np.ndarray | None:
+    """The times, or the cutoffs, of several chunks; None if there are none."""
+    columns = [getattr(part, name) for part in parts]
+    if columns[0] is None:
+        return None
+    for part, column in zip(parts, columns, strict=True):
+        if column.dtype != columns[0].dtype:
+            raise InputError(
+                f"{name} are dates here and numbers before, or the other way",
+                argument="time",
+                cure="write them alike",
+                where=part.where(0),
+            )
+    return np.concatenate(columns)
 
 
 def grouped(ids: Any) -> tuple[list[Any], np.ndarray]:

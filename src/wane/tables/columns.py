@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wane.errors import InputError, Setting
 
@@ -14,6 +14,7 @@ GUESSES = {  # the usual names of each column, the most telling first; capitals 
     "y_hat": ("yhat", "y_hat", "forecast", "prediction", "pred"),
     "id": ("unique_id", "id", "series", "state"),
     "time": ("ds", "time", "timestamp", "date", "datetime"),
+    "cutoff": ("cutoff",),
     "scale": ("scale",),
     "score": ("score", "scores"),
 }
@@ -30,16 +31,19 @@ class Columns:
         y_hat: the forecasts, or what else the score needs of the model; one column or two.
         id: which series a row belongs to; None if all rows are one series.
         time: when; None if the order of the rows is that of time.
+        cutoff: the last time that each forecast has seen, in a backtest of several steps ahead; None if it is none.
     """
 
     y: str
     y_hat: tuple[str, ...]
     id: str | None = None
     time: str | None = None
+    cutoff: str | None = None
 
     def said(self) -> str:
         """In words, such as ``y='actual', yhat='forecast'``."""
         pairs = [("y", self.y), *(("yhat", name) for name in self.y_hat), ("id", self.id), ("time", self.time)]
+        pairs.append(("cutoff", self.cutoff))
         return ", ".join([f"{role}={name!r}" for role, name in pairs if name is not None])
 
 
@@ -52,8 +56,11 @@ def chosen(
     time: str | None = None,
     no_id: bool = False,
     no_time: bool = False,
+    cutoff: str | None = None,
 ) -> Columns:
     """Choose the columns of a table: those that are given, which must exist, and for the others a usual name.
+
+    A table with times and a column of cutoffs is a backtest.
 
     >>> chosen(["ds", "actual", "forecast"]).said()
     "y='actual', yhat='forecast', time='ds'"
@@ -79,7 +86,11 @@ def chosen(
         None if no_id else id or first("id", names),
         None if no_time else time or first("time", names),
     )
-    used = [name for name in (found.y, *found.y_hat, found.id, found.time) if name is not None]
+    if cutoff is not None and found.time is None:
+        raise InputError("a column of cutoffs needs one of times", argument="cutoff", cure=("give ", Setting("time")))
+    if found.time is not None:
+        found = replace(found, cutoff=cutoff or first("cutoff", names))
+    used = [name for name in (found.y, *found.y_hat, found.id, found.time, found.cutoff) if name is not None]
     refuse_unknown(used, names)
     if len(set(used)) < len(used):
         raise InputError(f"each must be a column of its own, got {found.said()}")

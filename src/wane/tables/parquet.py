@@ -149,7 +149,8 @@ class ParquetWriter:
         else:
             table = pa.table({n: self._column(n, chunk, known) for n in chunk.names})
         for name, values in new.items():
-            table = table.append_column(name, pa.array(values, pa.float64(), from_pandas=True))
+            kind = pa.int64() if values.dtype.kind == "i" else pa.float64()
+            table = table.append_column(name, pa.array(values, kind, from_pandas=True))
         self.waiting.append(table)
         self.rows += table.num_rows
         if self.rows >= MOST:
