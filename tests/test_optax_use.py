@@ -23,6 +23,27 @@ def test_apply_if_finite_may_stand_around_it():
     assert state.inner_state.scale > 1e-7
 
 
+def test_a_rate_that_is_far_too_large_does_not_end_at_the_start():
+    """On Rosenbrock's function, whose loss is 1 there; with an infinite horizon it does."""
+
+    def valley(x):
+        return (1.0 - x[0]) ** 2 + 100.0 * (x[1] - x[0] ** 2) ** 2
+
+    def lowest(horizon):
+        optimiser = ours.tuned(optax.adam(1.0), horizon=horizon)
+
+        def one(carry, _):
+            params, state = carry
+            loss, gradient = jax.value_and_grad(valley)(params)
+            updates, state = optimiser.update(gradient, state, params)
+            return (optax.apply_updates(params, updates), state), loss
+
+        params = jnp.zeros(2)
+        return jax.lax.scan(one, (params, optimiser.init(params)), length=1500)[1][-100:].mean()
+
+    assert lowest(None) < 0.75 < lowest(np.inf)
+
+
 def test_injected_hyperparameters_are_the_arguments():
     def schedule(count):
         return 1.0 - 0.1 / (1.0 + count)
@@ -139,6 +160,7 @@ def test_empty_trees_and_maps_over_the_state():
         (lambda: ours.tuned(optax.sgd(0.1), ()), "at least one"),
         (lambda: ours.tuned(optax.sgd(0.1), (0.9, -1.0)), r"discounts\[1\]"),
         (lambda: ours.tuned(optax.sgd(0.1), rule="erfi"), "'magnitude' or 'trac'"),
+        (lambda: ours.tuned(optax.sgd(0.1), horizon=0.5), "a number of rounds >= 1"),
     ],
 )
 def test_errors_say_what_to_do(wrong, match):

@@ -82,6 +82,9 @@ def lifelong(
     quick: Annotated[
         bool, typer.Option("--quick", help="Play for seconds only, to see whether it runs; the numbers mean nothing.")
     ] = False,
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="Play images or control with the default of each optimiser only.")
+    ] = False,
     workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print results.json and nothing else.")] = False,
 ) -> None:
@@ -94,7 +97,7 @@ def lifelong(
     from wane.experiments.lifelong.run import run
 
     if family is not Family.streams:
-        played(family.value, seeds, quick, out, workers, json)
+        played(family.value, seeds, quick, defaults, out, workers, json)
         return
     with resumable(quiet=json) as started:
         with owned_folder(out):
@@ -116,14 +119,14 @@ def lifelong(
     screen.print(f"written to {out}: {', '.join(results['files'])}", style="dim")
 
 
-def played(family: str, seeds: int, quick: bool, out: Path, workers: int | None, json: bool) -> None:
+def played(family: str, seeds: int, quick: bool, defaults: bool, out: Path, workers: int | None, json: bool) -> None:
     """Play a family of ``wane bench lifelong`` beside the streams, and print its table."""
     from wane.cli.console import console, table
     from wane.experiments.lifelong import families
 
     with resumable(quiet=json) as started:
         with owned_folder(out):
-            results = families.run(family, seeds, quick, out, workers, started)
+            results = families.run(family, seeds, quick, out, workers, started, defaults)
     if json:
         typer.echo(plain_json.dumps(results, indent=2))
         return

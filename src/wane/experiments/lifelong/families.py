@@ -83,14 +83,14 @@ class Job:
     quick: bool
 
 
-def jobs(family: str, seeds: int, quick: bool) -> list[Job]:
-    """Every run, seed by seed; a quick one plays the defaults only."""
+def jobs(family: str, seeds: int, quick: bool, defaults: bool = False) -> list[Job]:
+    """Every run, seed by seed; with ``defaults`` and in a quick run the default of each optimiser only."""
     return [
         Job(family, place, name, number, seed, quick)
         for seed in range(seeds)
         for place in FAMILIES[family].places
         for name, rival in rivals.installed().items()
-        for number in ((rival.default,) if quick else rivals.numbers(rival))
+        for number in ((rival.default,) if quick or defaults else rivals.numbers(rival))
     ]
 
 
@@ -183,12 +183,13 @@ def run(
     out: Path,
     count: int | None = None,
     started: Callable[[str, int], Callable[[], Any]] = lambda name, ticks: lambda: None,
+    defaults: bool = False,
 ) -> dict[str, Any]:
     """Play a family, or find again what was played; write its table and every number."""
     methods.needed()
     FAMILIES[family].ready()
     out.mkdir(parents=True, exist_ok=True)
-    wanted = jobs(family, seeds, quick)
+    wanted = jobs(family, seeds, quick, defaults)
     rows = rows_of(wanted, out / "cache", count, started(family, len(wanted)))
     found = lines(rows)
     replace_file(out / f"{family}.md", markdown(list(COLUMNS), cells(family, found)).encode(), sync=False)
