@@ -17,6 +17,7 @@ import math
 
 from wane.checks import number, positive
 from wane.errors import InputError
+from wane.state.limits import GREATEST, MOST
 from wane.theory.portfolio import portfolio_bounds
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register
@@ -70,6 +71,15 @@ class Portfolio(Tracker):
         super().__init__(alpha, domain, on_missing)
         self.epsilon = positive("epsilon", epsilon)
         self.prior = positive("prior", prior)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Labels are counted, and what has happened is 1."""
+        counts = dict.fromkeys(("misses", "labels"), (0.0, float(MOST)))
+        return super().limits() | counts | {"largest": (0.0, GREATEST), "late": (0.0, 1.0), "changed": (0.0, 1.0)}
+
+    def misfit(self) -> str | None:
+        """No more labels are missed than there are."""
+        return "misses" if self.misses > self.labels else None
 
     def level_changed(self, miss: float) -> None:
         """A wealth that was won at another alpha proves nothing about this one."""
