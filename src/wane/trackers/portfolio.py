@@ -107,17 +107,6 @@ class Portfolio(Tracker):
         low, high = portfolio_bounds(self.miss, int(self.labels), top, 0.0, self.epsilon, self.prior)
         return max(-low, high)
 
-    def limits(self) -> dict[str, tuple[float, float]]:
-        """Labels are counted, and what has happened is 1."""
-        return super().limits() | {
-            "misses": (0.0, MOST), "labels": (0.0, MOST), "largest": (0.0, GREATEST), "late": (0.0, 1.0),
-            "changed": (0.0, 1.0),
-        }  # fmt: skip
-
-    def misfit(self) -> str | None:
-        """Misses are labels."""
-        return None if self.misses <= self.labels else "misses"
-
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)
         self.misses = cells.number(self.misses)
