@@ -12,7 +12,7 @@ import numpy as np
 from wane.checks import described, scalar, whole
 from wane.errors import InputError
 from wane.panel.backtests import CUTOFF, Backtest, numbered
-from wane.panel.frames import Arrays, Frame
+from wane.panel.frame_kinds import Arrays, Frame
 from wane.panel.panel import Panel
 from wane.panel.settings import default_method
 

@@ -1,6 +1,6 @@
 """Online conformal prediction for many streams at once: panels, groups within streams, and data frames."""
 
-from wane.panel.batch import Intervals
+from wane.panel.arrays import Intervals
 from wane.panel.frames import Result, run
 from wane.panel.groups import Groups
 from wane.panel.panel import Panel

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+PRIOR = 1.0  # what series of that size usually have counts as much as one label,
+PRIOR_LOW = 3.0  # or less, if the series has more than three times that: it may be in another unit
 LIVES = 4096  # after so many labels an average has its full weight, to the last bit
 
 
@@ -26,3 +28,11 @@ def clip(x, most):
 def whole(x):
     """The nearest whole number, as a float."""
     return math.floor(x + 0.5)
+
+
+def scale_of(prior, total, weight):
+    """The scale of a series: the average of its scores and of a prior, which counts less where it is far too low."""
+    trust = PRIOR
+    if PRIOR_LOW * prior * weight < total:
+        trust = PRIOR * PRIOR_LOW * prior * weight / total
+    return (trust * prior + total) / (trust + weight)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from wane.errors import InputError, InputTypeError
-from wane.panel.batch import Played, stretches
+from wane.panel.arrays import Played
+from wane.panel.batch import stretches
 from wane.panel.panel import Panel
 
 CUTOFF = "cutoff"  # the usual name of the column

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from wane.conformal import rounds
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import add_in_order, play_streams
 from wane.errors import WaneError
+from wane.panel.arrays import Played, Tail
 from wane.panel.undo import keep
 from wane.trackers.loss_tracker import guessed_epsilon
 
@@ -31,39 +32,6 @@ COMPILED = not rounds.__file__.endswith(".py")
 PIECE = 65_536  # rows that are worked on at a time
 NEVER = 2**62  # a moment after every row
 NO_DISCOUNTS = np.zeros(0)  # the methods use their own
-
-
-@dataclass(frozen=True)
-class Tail:
-    """Rows whose labels a panel has not learned yet, either because labels are delayed or because of the warm-up.
-
-    A row belongs to the stream at ``place`` and is its row number ``pos``. ``below`` and ``above`` are the scores of
-    the two sides, NaN where no label comes, and ``radii`` are those that were played, NaN in the warm-up. ``notes`` are
-    what the method ``pool`` keeps with a prediction; other methods have none.
-    """
-
-    place: np.ndarray
-    pos: np.ndarray
-    below: np.ndarray
-    above: np.ndarray
-    radii: np.ndarray
-    notes: np.ndarray
-
-    @classmethod
-    def empty(cls, width: int, note: int = 0) -> Tail:
-        """Make a tail without rows, for so many columns of radii and so many numbers in a note."""
-        none = np.zeros(0)
-        return cls(none.astype(np.intp), none.astype(np.int64), none, none, np.zeros((0, width)), np.zeros((0, note)))
-
-    @staticmethod
-    def joined(tails: list[Tail]) -> Tail:
-        """Put the rows of several tails one after the other."""
-        names = [field.name for field in fields(Tail)]
-        return Tail(*[np.concatenate([getattr(t, k) for t in tails]) for k in names])
-
-    def take(self, rows: np.ndarray) -> Tail:
-        """Select rows by number."""
-        return Tail(*[getattr(self, field.name)[rows] for field in fields(self)])
 
 
 def stretches(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -115,51 +83,6 @@ class Rows:
             cuts = range(begin, end, PIECE) if last == first + 1 and self.pos is None else [begin]
             yield begin, [self.part(first, last, a, min(a + PIECE, end) if len(cuts) > 1 else end) for a in cuts]
             first = last
-
-
-@dataclass(frozen=True)
-class Played:
-    """The results of rows: radii by column; by level the ends, and 1 for covered, 0 for missed, -1 for neither.
-
-    Rows before the first label of their stream have radii, which were played, and no ends.
-    """
-
-    radii: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    covered: np.ndarray
-
-    @classmethod
-    def empty(cls, rows: int, panel: Panel) -> Played:
-        """Make arrays for so many rows, to be filled in."""
-        n = len(panel.settings.alphas)
-        radii = np.empty((rows, panel.settings.width))
-        return cls(radii, np.empty((rows, n)), np.empty((rows, n)), np.empty((rows, n), dtype=np.int8))
-
-    def take(self, rows: Any) -> Played:
-        """Select rows. A slice shares the memory, so that it can be filled in."""
-        return Played(self.radii[rows], self.lower[rows], self.upper[rows], self.covered[rows])
-
-    def unsorted(self, order: np.ndarray) -> Played:
-        """Bring the rows back into the order that they had before ``order`` sorted them."""
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return self.take(back)
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Predictions for several streams, one row each. With several levels, the arrays have a column for each alpha.
-
-    Before the first label of a stream there is no interval: ``lower`` and ``upper`` are NaN, whatever ``radius`` the
-    method plays and learns.
-    """
-
-    alpha: Any
-    ids: Any
-    lower: np.ndarray
-    upper: np.ndarray
-    radius: np.ndarray
 
 
 @contextmanager

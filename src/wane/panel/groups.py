@@ -10,7 +10,8 @@ import numpy as np
 
 from wane.errors import InputError
 from wane.panel import batch, ticks
-from wane.panel.batch import Intervals, Played, Rows, stretches
+from wane.panel.arrays import Intervals, Played
+from wane.panel.batch import Rows, stretches
 from wane.panel.index import as_list, no_stream
 from wane.panel.panel import Panel
 from wane.panel.undo import Undo, keep

@@ -15,7 +15,8 @@ from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.errors import InputError
 from wane.panel import batch, pooled, ticks
-from wane.panel.batch import Intervals, Played, Rows, Tail, over_threads, stretches
+from wane.panel.arrays import Intervals, Played, Tail
+from wane.panel.batch import Rows, over_threads, stretches
 from wane.panel.clock import checked_times
 from wane.panel.index import Index
 from wane.panel.pool import Pool
@@ -32,9 +33,8 @@ from wane.state.forks import SINGLE, lock_of
 class Panel:
     """Prediction intervals for many streams that share their settings.
 
-    Use it for thousands or millions of series: one more stream costs a row of numbers, not an object. Call
-    ``predict(ids, outputs)`` and later ``update(ids, y)`` for a batch of streams, or ``run`` for whole histories. A new
-    stream begins with its first prediction. Threads may share a panel, because every call holds a lock.
+    Use it for thousands or millions of series, each a row of numbers. Call ``predict(ids, outputs)`` and later
+    ``update(ids, y)`` for a batch of streams, or ``run`` for whole histories. Threads may share a panel.
 
     With the default method, "pool", the streams learn from each other: every batch of predictions is one moment, and
     short streams are covered from their first rows on. With any other method each stream learns from its own labels
@@ -45,8 +45,7 @@ class Panel:
         alpha: the share of labels that may be missed, or several shares.
         score: a score for real labels: "absolute", "signed", "normalised", "cqr", "one-sided".
         warm_up: how many labels each stream learns before its first interval; ``epsilon="auto"`` needs some.
-        lower_limit: labels are never below this.
-        upper_limit: labels are never above this.
+        lower_limit, upper_limit: labels are never outside of these.
         on_unbounded: as for ``OnlineConformal``.
         threads: how many threads play large batches; None means one for each processor.
         hyperparameters: of the method.
@@ -164,8 +163,7 @@ class Panel:
         settings = self.settings
         columns = settings.columns_of(outputs)
         with self._lock:
-            # Prepare everything beside what there is. New streams are in a copy of the index.
-            index = copy.copy(self.index)
+            index = copy.copy(self.index)  # everything is prepared beside what there is
             places = index.places(ids, add=True)
             if len(places) != len(columns):
                 raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
@@ -176,12 +174,11 @@ class Panel:
             notes = np.empty((len(places), self.notes.shape[1]))
             if self.pools:
                 pooled.begin_moment(self)
-            over_threads(
-                self,
-                lambda p, levels: ticks.play(self, levels, places[p], columns[p], radii[p], ends[:, p], notes[p]),
-                ticks.slices(len(places)),
-                len(places),
-            )
+
+            def play(p: slice, levels: Levels) -> None:
+                ticks.play(self, levels, places[p], columns[p], radii[p], ends[:, p], notes[p])
+
+            over_threads(self, play, ticks.slices(len(places)), len(places))
             settings.refuse_unbounded(radii)
             made = self._intervals(ids, radii, *ends)
             in_one_step(  # taken over as a whole
@@ -399,5 +396,5 @@ class Panel:
 
     def __repr__(self) -> str:
         """Show the method and the number of streams."""
-        settings = self.settings
-        return f"Panel({settings.method!r}, alpha={settings.alpha!r}, score={settings.score!r}: {len(self)} streams)"
+        s = self.settings
+        return f"Panel({s.method!r}, alpha={s.alpha!r}, score={s.score!r}: {len(self)} streams)"

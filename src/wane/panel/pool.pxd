@@ -1,12 +1,12 @@
 cimport cython
 from libc cimport math
 from wane.learners.rule cimport rule_of_misses
-from wane.panel.arithmetic cimport clip, cut_life, whole
+from wane.panel.arithmetic cimport clip, cut_life, scale_of, whole
 from wane.panel.histograms cimport add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors cimport solve_in_place
 
 cdef int FEATURES, AGES, BINS, SCALARS, SUMS
-cdef double SLOW, FAST, PRIOR, PRIOR_LOW, ROOT, SHAPE, SMALLEST, TINY_SIZE, OFTEN, OWN_SCALE, NO_SCORE, FAR, WIDE, STEEP
+cdef double SLOW, FAST, ROOT, SHAPE, SMALLEST, TINY_SIZE, OFTEN, OWN_SCALE, NO_SCORE, FAR, WIDE, STEEP
 cdef double FORGET, CALM, SHOCK, SHOCK_LABELS, SHOCK_MOST, RIDGE, DENSITY, TRUST, START, FIRST, FIRST_LABELS, OWN_WEIGHT, UNEVEN_MOST
 cdef double QUANTILE_STEP, SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE, THETA, CAP, CAP_EARLY, SHARE_TO_SOLVE, GRAIN, COARSE, HUGE
 cdef int STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE, MOMENTS
@@ -74,6 +74,4 @@ cdef class Pool:
     cdef void _solve_factors(self, int c, double age) noexcept nogil
 
 cdef double grains(double x) noexcept nogil
-@cython.locals(trust=double)
-cdef double scale_of(double prior, double total, double weight) noexcept nogil
 cdef double log_size(double size, double usual) noexcept nogil

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from wane.learners.rule import rule_of_misses
-from wane.panel.arithmetic import averages, clip, cut_life, whole
+from wane.panel.arithmetic import averages, clip, cut_life, scale_of, whole
 from wane.panel.histograms import add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors import solve_in_place, view
 
@@ -40,8 +40,6 @@ BINS = 240
 # Half-lives of 40 and 4 labels: long enough to know a series, short enough to follow it.
 SLOW = math.exp(-math.log(2.0) / 40.0)
 FAST = math.exp(-math.log(2.0) / 4.0)
-PRIOR = 1.0  # what series of that size usually have counts as much as one label,
-PRIOR_LOW = 3.0  # or less, if the series has more than three times that: it may be in another unit
 MEAN = math.sqrt(2.0 / math.pi)  # of the absolute value of a standard normal number: relates a mean to a quantile
 ROOT = 1.74  # twice the mean root of a score over the root of its mean, if errors are normal: a start for the shape
 SHAPE = 0.78  # the square of that mean root over the mean, the shape of normal errors
@@ -284,7 +282,7 @@ class Pool:
 
         # The averages of the series. A single giant score does not spoil them.
         part = s
-        if n > 0.0 and s > OFTEN * states[place, b + S] / (PRIOR + slow):  # else it is no giant, whatever the prior
+        if n > 0.0 and s > OFTEN * states[place, b + S] / (1.0 + slow):  # else it is no giant, whatever the prior
             part = min(s, OFTEN * scale_of(math.exp(self._usual(size)), states[place, b + S], slow))
         states[place, b + F] = FAST * states[place, b + F] + part
         states[place, b + S] = SLOW * states[place, b + S] + part
@@ -390,14 +388,6 @@ class Pool:
 def grains(x):
     """A feature as a whole number of grains."""
     return whole(GRAIN * clip(x, STEEP))
-
-
-def scale_of(prior, total, weight):
-    """The scale of a series: the average of its scores and of a prior, which counts less where it is far too low."""
-    trust = PRIOR
-    if PRIOR_LOW * prior * weight < total:
-        trust = PRIOR * PRIOR_LOW * prior * weight / total
-    return (trust * prior + total) / (trust + weight)
 
 
 def log_size(size, usual):

@@ -16,7 +16,7 @@ import numpy as np
 from wane.checks import described
 from wane.conformal.levels import Levels
 from wane.errors import InputError, InputTypeError
-from wane.panel.batch import Tail
+from wane.panel.arrays import Tail
 from wane.panel.limits import refuse_impossible
 from wane.panel.state import empty_panel, levels_of, restore_shared, shared_state
 from wane.state.encoding import dumps, loads

@@ -10,7 +10,7 @@ import numpy as np
 from wane.checks import described, whole
 from wane.conformal.levels import Levels
 from wane.errors import InputError, WaneError
-from wane.panel.batch import Tail
+from wane.panel.arrays import Tail
 from wane.panel.index import Index
 from wane.panel.limits import refuse_impossible, refuse_unbacked
 from wane.state import data as plain_data

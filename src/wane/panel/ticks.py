@@ -14,10 +14,10 @@ from wane.conformal.levels import Levels
 from wane.conformal.rounds import predict_streams, ready_streams, update_streams
 from wane.errors import InputError
 from wane.panel import pooled
+from wane.panel.arrays import Tail
 from wane.panel.batch import (
     NEVER,
     PIECE,
-    Tail,
     choose_epsilons,
     judgement,
     over_threads,

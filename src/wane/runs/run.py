@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
-import signal
-import threading
 import time as clock
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +17,11 @@ from wane.panel import Panel
 from wane.panel.frames import COLD
 from wane.panel.settings import default_method
 from wane.runs.backtest import BacktestSession
+from wane.runs.glance import Glance
 from wane.runs.inputs import Input, pass_over
 from wane.runs.session import Record, Session, keeping, loaded, occurrences
-from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, chunks, grouped, joined, keys, moments
+from wane.runs.stopping import Stop
+from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, grouped, joined
 from wane.tables.columns import Columns, chosen
 from wane.tables.files import kind_of, owning, reading, refuse_same, refuse_unwritable, writing
 
@@ -274,66 +272,6 @@ def refuse_other(session: Session, columns: Columns, options: Options, state: st
                 argument=name,
                 cure=("give the same settings, or another ", Setting("state")),
             )
-
-
-class Glance(NamedTuple):
-    """What one look through a table shows: how many series it has, and whether its rows are in the order of time.
-
-    Without times, the k-th rows of all series are one moment. None stands for a pipe, which can be read only once.
-    """
-
-    series: int | None
-    ordered: bool
-
-    @classmethod
-    def at(cls, path: str, kind: str, columns: Columns, times: bool = True) -> Glance:
-        """Read the ids of a table, and its times if they are wanted."""
-        if columns.id is None:
-            return cls(1, True)
-        if not os.path.isfile(path):
-            return cls(None, True)
-        counts: dict[Any, int] = {}
-        last, ordered = None, True
-        with reading(path, kind) as reader:
-            for chunk in chunks(reader):
-                ids = keys(chunk, columns.id)
-                ids = ids.tolist() if isinstance(ids, np.ndarray) else ids
-                when = moments(chunk, columns.time) if times and columns.time is not None else np.zeros(0)
-                for key in ids:
-                    before = counts[key] = counts.get(key, 0) + 1
-                    ordered = ordered and (columns.time is not None or last is None or before >= last)
-                    last = before if columns.time is None else last
-                if len(when):
-                    ordered = ordered and not (when[1:] < when[:-1]).any() and (last is None or when[0] >= last)
-                    last = when[-1]
-        return cls(len(counts), ordered)
-
-
-class Stop:
-    """Ctrl-C: while rows are read it stops at once, else after the chunk; a second one stops at once."""
-
-    def __init__(self) -> None:
-        """Nothing was asked for, and nothing has been read."""
-        self.asked, self.reading = False, True
-
-    def __call__(self, number: int, frame: Any) -> None:
-        """Handle the signal."""
-        if self.asked or self.reading:
-            self.asked = True
-            raise KeyboardInterrupt
-        self.asked = True
-
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Handle signals while this is entered; only a main thread can."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGINT, self)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from wane.covered import contains
 from wane.errors import FileError, InputError, SavedFileError, Setting, located
 from wane.metrics.verdict import EARLY, Judged
 from wane.panel import Panel
-from wane.panel.batch import Played
+from wane.panel.arrays import Played
 from wane.panel.state import packed, unpacked
 from wane.panel.undo import Undo
 from wane.runs.inputs import LastInput

@@ -1,0 +1,89 @@
+"""The arrays that a panel passes around: rows whose labels wait, and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from wane.panel.panel import Panel
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Rows whose labels a panel has not learned yet, either because labels are delayed or because of the warm-up.
+
+    A row belongs to the stream at ``place`` and is its row number ``pos``. ``below`` and ``above`` are the scores of
+    the two sides, NaN where no label comes, and ``radii`` are those that were played, NaN in the warm-up. ``notes`` are
+    what the method ``pool`` keeps with a prediction; other methods have none.
+    """
+
+    place: np.ndarray
+    pos: np.ndarray
+    below: np.ndarray
+    above: np.ndarray
+    radii: np.ndarray
+    notes: np.ndarray
+
+    @classmethod
+    def empty(cls, width: int, note: int = 0) -> Tail:
+        """Make a tail without rows, for so many columns of radii and so many numbers in a note."""
+        none = np.zeros(0)
+        return cls(none.astype(np.intp), none.astype(np.int64), none, none, np.zeros((0, width)), np.zeros((0, note)))
+
+    @staticmethod
+    def joined(tails: list[Tail]) -> Tail:
+        """Put the rows of several tails one after the other."""
+        names = [field.name for field in fields(Tail)]
+        return Tail(*[np.concatenate([getattr(t, k) for t in tails]) for k in names])
+
+    def take(self, rows: np.ndarray) -> Tail:
+        """Select rows by number."""
+        return Tail(*[getattr(self, field.name)[rows] for field in fields(self)])
+
+
+@dataclass(frozen=True)
+class Played:
+    """The results of rows: radii by column; by level the ends, and 1 for covered, 0 for missed, -1 for neither.
+
+    Rows before the first label of their stream have radii, which were played, and no ends.
+    """
+
+    radii: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    covered: np.ndarray
+
+    @classmethod
+    def empty(cls, rows: int, panel: Panel) -> Played:
+        """Make arrays for so many rows, to be filled in."""
+        n = len(panel.settings.alphas)
+        radii = np.empty((rows, panel.settings.width))
+        return cls(radii, np.empty((rows, n)), np.empty((rows, n)), np.empty((rows, n), dtype=np.int8))
+
+    def take(self, rows: Any) -> Played:
+        """Select rows. A slice shares the memory, so that it can be filled in."""
+        return Played(self.radii[rows], self.lower[rows], self.upper[rows], self.covered[rows])
+
+    def unsorted(self, order: np.ndarray) -> Played:
+        """Bring the rows back into the order that they had before ``order`` sorted them."""
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return self.take(back)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Predictions for several streams, one row each. With several levels, the arrays have a column for each alpha.
+
+    Before the first label of a stream there is no interval: ``lower`` and ``upper`` are NaN, whatever ``radius`` the
+    method plays and learns.
+    """
+
+    alpha: Any
+    ids: Any
+    lower: np.ndarray
+    upper: np.ndarray
+    radius: np.ndarray
