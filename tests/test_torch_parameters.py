@@ -58,6 +58,14 @@ def test_who_writes_to_the_parameters_is_warned_once(make):
     optimizer.load_state_dict(state)
     play(optimizer, params, range(3, 6))  # weights and state: nothing to warn of
     assert same(values(params), end)
+    state = copy.deepcopy(optimizer.state_dict())
+    optimizer.load_state_dict(state)
+    with torch.no_grad():
+        for p, w in zip(params, end, strict=True):
+            p.copy_(w)
+    play(optimizer, params, range(6, 7))  # nor if the weights come last
+    optimizer.load_state_dict(state)
+    weights = [w + 1.0 for w in end]
     load()
     with pytest.warns(RuntimeWarning, match="this step overwrites them") as found:
         play(optimizer, params, range(6, 7))
