@@ -21,6 +21,13 @@ from wane.theory.descent_bounds import adagrad_bound, constant_ogd_bound, ogd_bo
 from wane.theory.drift import DriftingTarget, best_fixed
 from wane.theory.game import play
 from wane.theory.game_record import Record
+from wane.theory.groups import (
+    FibonacciAdversary,
+    group_bounds,
+    group_certificate,
+    group_reach,
+    portfolio_group_bounds,
+)
 from wane.theory.intervals import covering, interval_regrets_to_discounted, strongly_adaptive_bound
 from wane.theory.losses import Absolute, Linear, Quadratic
 from wane.theory.multiscale import change_of_discount, multiscale_bound, odd_bound
@@ -42,6 +49,7 @@ from wane.theory.summaries import Statistics, statistics
 __all__ = [
     "Absolute",
     "DriftingTarget",
+    "FibonacciAdversary",
     "IntervalRegret",
     "Linear",
     "OcpBound",
@@ -62,6 +70,9 @@ __all__ = [
     "discounted_regret_path",
     "dynamic_regret",
     "forgetting_bound",
+    "group_bounds",
+    "group_certificate",
+    "group_reach",
     "interval_regrets_to_discounted",
     "late_coverage_bounds",
     "lower_bound",
@@ -76,6 +87,7 @@ __all__ = [
     "pool_bound",
     "portfolio_bet",
     "portfolio_bounds",
+    "portfolio_group_bounds",
     "potential",
     "prediction_rule",
     "statistics",

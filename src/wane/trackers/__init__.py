@@ -22,6 +22,7 @@ from wane.trackers.blend import Blend
 from wane.trackers.calibrated import Calibrated, Given
 from wane.trackers.faci import QuantileExperts
 from wane.trackers.faci_s import RadiusExperts
+from wane.trackers.grouped import GroupCoverage, Grouped
 from wane.trackers.lagged import Lagged
 from wane.trackers.loss_tracker import CoverageWarning, LossTracker
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
@@ -38,6 +39,8 @@ __all__ = [
     "Calibrated",
     "CoverageWarning",
     "Given",
+    "GroupCoverage",
+    "Grouped",
     "HalfLife",
     "Lagged",
     "Loss",
