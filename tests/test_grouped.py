@@ -144,4 +144,4 @@ def test_what_is_refused():
         assert caught.value.argument == "groups" and caught.value.cure
     with pytest.raises(TypeError, match="beside alpha"):
         Grouped(2.0)
-    assert theory.group_certificate(ALPHA, [0.0], 0.0)[0] == pytest.approx(2.5 * 0.9)
+    assert theory.group_certificate(ALPHA, [0.0], 0.0)[0] >= 2.5 * 0.9

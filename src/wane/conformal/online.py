@@ -8,11 +8,12 @@ from copy import copy, deepcopy
 from typing import Any
 
 from wane.checks import described, discount_factor, whole
+from wane.conformal.certificates import bound_of, gradients_of
 from wane.conformal.labels import Label, learn
 from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
-from wane.conformal.settings import Settings, bound_of, checked_band, gradients_of, trackers_for
+from wane.conformal.settings import Settings, checked_band, trackers_for
 from wane.conformal.waiting import Waiting
 from wane.errors import InputTypeError
 from wane.scores import Score, as_score, uniforms

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.conformal.settings import bound_of, gradients_of
+from wane.conformal.certificates import bound_of, gradients_of
 from wane.report.track import Track
 from wane.runs import Report
 
