@@ -115,6 +115,17 @@ def test_its_state_is_data():
     assert a.group_coverage() == b.group_coverage()
 
 
+def test_a_state_that_no_rounds_could_have_left_is_refused():
+    scores, names = world(50)
+    tracker = Grouped(1.0, alpha=ALPHA)
+    play(tracker, scores, names)
+    for field, wrong in (("table", lambda t: [[-1.0, *t[0][1:]], *t[1:]]), ("inside", lambda x: [0.0, *x[1:]])):
+        state = json.loads(json.dumps(tracker.state_dict()))
+        state["memory"][field] = wrong(state["memory"][field])
+        with pytest.raises(ValueError, match=f"{field} in the memory of Grouped"):
+            trackers.load(state)
+
+
 def test_the_limit_and_what_it_skips():
     tracker = Grouped(0.0, alpha=ALPHA, epsilon=50.0)
     top = 0.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from wane import theory
-from wane.trackers import make
+from wane.trackers import load, make
 
 RATES = (0.05, 0.5)
 
@@ -212,6 +212,15 @@ def test_where_the_portfolio_has_no_bound():
         with pytest.raises(ValueError, match=reason):
             tracker.coverage_bound()
     assert theory.portfolio_bounds(0.1, 10, reach=1e150) == (-math.inf, math.inf)
+
+
+def test_a_portfolio_with_more_misses_than_labels_is_refused():
+    tracker = make("portfolio", 0.1)
+    tracker.run([1.0] * 20)
+    state = tracker.state_dict()
+    state["memory"]["misses"] = 21.0
+    with pytest.raises(ValueError, match="misses in the memory of Portfolio"):
+        load(state)
 
 
 def test_the_portfolio_needs_fewer_misses_than_magl_to_come_back():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from wane.checks import positive, scalar, whole
 from wane.errors import InputError
+from wane.state.limits import MOST
 from wane.trackers.base import Tracker
 from wane.trackers.control import Range
 from wane.trackers.eci import error_term
@@ -70,6 +71,10 @@ class ErrorIntegral(Tracker):
         self.extra = 0.0  # the average of errors, which moves the next radius only
         self.errors = self.weights = 0.0  # both sums of the average
         self.spread = Range(self.window)
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Weights are not negative."""
+        return super().limits() | {"weights": (0.0, float(MOST))}
 
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)

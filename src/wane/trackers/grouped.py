@@ -93,6 +93,17 @@ class Grouped(Tracker):
         self.changed = 0.0  # 1 once alpha has changed
         super().__init__(base.alpha if alpha is None else alpha, base.domain, base.on_missing)
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """A round belongs to a group or not, and what has happened is 1."""
+        return super().limits() | {"inside": (0.0, 1.0), "changed": (0.0, 1.0)}
+
+    def misfit(self) -> str | None:
+        """Counts and squares are not negative, no more labels are missed than there are, and 0 is everything."""
+        counts = self.table[:, [LABELS, MISSES, SQUARES, SKIPPED]]
+        if (counts < 0.0).any() or (self.table[:, MISSES] > self.table[:, LABELS]).any():
+            return "table"
+        return "inside" if self.inside[0] != 1.0 else None
+
     def level_changed(self, miss: float) -> None:
         """The base has the same level; what was won at another level proves nothing about this one."""
         if self.table[0, LABELS] > 0.0 and miss != self.miss:
