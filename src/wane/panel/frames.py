@@ -18,7 +18,7 @@ from wane.panel.groups import Groups
 from wane.panel.index import as_list
 from wane.panel.panel import Panel
 from wane.panel.settings import default_method
-from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
+from wane.panel.sorting import boolean, moments_in_text, neighbours, one_sort, refuse_duplicates
 from wane.panel.undo import Undo
 from wane.state.encoding import checked_key
 
@@ -74,7 +74,8 @@ def run(
         y_hat: the column of forecasts; two columns for the scores "normalised" (forecast, scale) and "cqr" (quantiles).
         id: the column that names the stream of a row; without it there is one stream.
         time: the column by which rows are ordered. Without it they are in the order of the frame, and the k-th rows of
-            all streams are taken as one moment.
+            all streams are taken as one moment. Text must be numbers or dates as in 2024-01-31, because other text, as
+            31.01.2024, has another order.
         by: a column of groups within streams. Each group gets its own trackers, as in ``Groups``.
         method: the name of a method; None means "pool" for several streams and "auto" for one.
         alpha: the share of labels that may be missed, or several shares.
@@ -291,6 +292,8 @@ class Arrays(Columns):
         if id is not None:
             ids, codes = np.unique(self.array(id), return_inverse=True)
         moments = np.arange(rows) if time is None else self.array(time)
+        if time is not None and moments.dtype.kind in "OU" and all(isinstance(m, str) for m in moments):
+            moments = moments_in_text(time, list(map(str, moments)))
         order = np.lexsort((np.arange(rows), moments, codes))
         present, starts = stretches(codes[order])
         if time is not None and rows:
@@ -362,6 +365,9 @@ class Frame(Columns):
         """
         # Sort only if a stream is not in time, or comes in several stretches, because sorting a long frame is slow.
         frame, rows = self.frame, len(self.frame)
+        if time is not None and frame[time].dtype in (self.nw.String, self.nw.Categorical, self.nw.Enum):
+            moments = moments_in_text(time, frame[time].cast(self.nw.String).to_list())
+            frame = frame.with_columns(self.nw.new_series(time, moments, backend=frame.implementation))
         changed, sorted_in_time = self.changes(frame, id, time)
         order = None
         if not (sorted_in_time and (id is None or self.begins(frame, changed, id).n_unique() == int(changed.sum()))):
