@@ -123,6 +123,8 @@ def run(
     order, starts, ids = table.streams(id, time, duplicates)
 
     # Make a panel, or go on with the one given.
+    if not (panel is None or isinstance(panel, (Panel, Groups))):
+        raise InputTypeError(f"must be the panel of an earlier result, got {described(panel)}", about="panel")
     if panel is None:
         alpha = None if "coverage" in settings else alpha  # then alpha is 1 - coverage
         method = default_method(len(ids), by is not None) if method is None else method
