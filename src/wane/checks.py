@@ -88,9 +88,12 @@ def whole(name: str, value: Any, least: int, below: float = COUNTABLE) -> int:
     return int(value.__index__())
 
 
-def room(name: str, value: Any, least: int) -> int:
+def room(name: str, value: Any, least: int, most: int = MOST_KEPT) -> int:
     """A whole number of things that memory is taken for: a window, or the rounds of a stream."""
-    return whole(name, value, least, MOST_KEPT + 1)
+    count = whole(name, value, least)
+    if count > most:
+        raise InputError(f"must be at most {most}, got {described(value)}", about=name)
+    return count
 
 
 def listed(name: str, values: Any) -> list[Any]:

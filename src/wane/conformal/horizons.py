@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, listed, whole
+from wane.checks import described, listed, room, whole
 from wane.conformal import batch
 from wane.conformal.labels import learn
 from wane.conformal.online import OnlineConformal, alarms_of
@@ -72,7 +72,7 @@ class Horizons:
         **settings: Any,
     ) -> None:
         """Begin at time 0, without forecasts."""
-        count = whole("steps", steps, 1, MOST_STEPS + 1)
+        count = room("steps", steps, 1, MOST_STEPS)
         if not isinstance(tracker, (str, Tracker)):
             raise InputTypeError(
                 f"must be the name of a method or one tracker as a pattern, got {described(tracker)}", about="tracker"
