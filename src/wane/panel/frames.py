@@ -18,7 +18,7 @@ from wane.panel.groups import Groups
 from wane.panel.index import as_list
 from wane.panel.panel import Panel
 from wane.panel.settings import default_method
-from wane.panel.sorting import boolean, moments_in_text, neighbours, one_sort, refuse_duplicates
+from wane.panel.sorting import boolean, moments, neighbours, one_sort, refuse_duplicates
 from wane.panel.undo import Undo
 from wane.state.encoding import checked_key
 
@@ -148,7 +148,7 @@ def run(
         )
 
     # Read the columns.
-    times = None if time is None or not shared.pooled else table.array(time)
+    times = None if time is None or not shared.pooled else moments(time, table.array(time))
     labels, model = table.numbers(y), outputs_of(table, forecasts)
 
     # Play the rows; the results come back in the order of the frame.
@@ -191,7 +191,7 @@ def run_backtest(
     if taken := sorted({prefix + name for name in new_columns(settings)} & set(table.columns)):
         said = f"the frame has the columns {', '.join(taken)} already"
         raise InputError(said, argument="prefix", cure="choose another prefix")
-    backtest = Backtest.of(series, table.array(time), table.array(cutoff), (time, cutoff))
+    backtest = Backtest.of(series, moments(time, table.array(time)), moments(cutoff, table.array(cutoff)), (time, cutoff))
     late = whole("delay", delay, 0)
     played, panels = backtest.play(make, outputs_of(table, forecasts), table.numbers(y), late)
     # One line for each series and number of steps ahead.
@@ -293,13 +293,11 @@ class Arrays(Columns):
         ids: Any = np.array([0])
         if id is not None:
             ids, codes = np.unique(self.array(id), return_inverse=True)
-        moments = np.arange(rows) if time is None else self.array(time)
-        if time is not None and moments.dtype.kind in "OU" and all(isinstance(m, str) for m in moments):
-            moments = moments_in_text(time, list(map(str, moments)))
-        order = np.lexsort((np.arange(rows), moments, codes))
+        when = np.arange(rows) if time is None else moments(time, self.array(time))
+        order = np.lexsort((np.arange(rows), when, codes))
         present, starts = stretches(codes[order])
         if time is not None and rows:
-            at, same = moments[order], codes[order][1:] == codes[order][:-1]
+            at, same = when[order], codes[order][1:] == codes[order][:-1]
             refuse_duplicates(same & (at[1:] == at[:-1]), order, duplicates, time)
         return None if (np.diff(order) == 1).all() else order, starts, ids[present]
 
@@ -368,8 +366,9 @@ class Frame(Columns):
         # Sort only if a stream is not in time, or comes in several stretches, because sorting a long frame is slow.
         frame, rows = self.frame, len(self.frame)
         if time is not None and frame[time].dtype in (self.nw.String, self.nw.Categorical, self.nw.Enum):
-            moments = moments_in_text(time, frame[time].cast(self.nw.String).to_list())
-            frame = frame.with_columns(self.nw.new_series(time, moments, backend=frame.implementation))
+            frame = frame.with_columns(
+                self.nw.new_series(time, moments(time, self.array(time)), backend=frame.implementation)
+            )
         changed, sorted_in_time = self.changes(frame, id, time)
         order = None
         if not (sorted_in_time and (id is None or self.begins(frame, changed, id).n_unique() == int(changed.sum()))):

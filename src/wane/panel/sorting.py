@@ -43,8 +43,11 @@ def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
     return packed.astype(np.intp, copy=False)
 
 
-def moments_in_text(name: str, cells: list[str]) -> np.ndarray:
-    """Read a column of times that are text, as the command line does; text that is no time is an error."""
+def moments(name: str, times: np.ndarray) -> np.ndarray:
+    """Return times that can be sorted: text is read, as the command line does, and text that is no time is an error."""
+    if times.dtype.kind not in "OU" or not all(isinstance(time, str) for time in times):
+        return times
+    cells = list(map(str, times))
     found, bad = read_times(cells)
     if bad is not None or np.isnan(found).any():
         row = bad if bad is not None else int(np.argmax(np.isnan(found)))
