@@ -14,7 +14,7 @@ INFINITY = float("inf")
 NOT_REAL = (str, bytes, bytearray, complex)  # float() would take some of these
 LARGEST = 1e300  # an entry of a vector: its norm then fits a float in any dimension below 1e16
 SMALLEST_SHARE = 1e-9  # fewer misses than one in a billion rounds cannot be told from none
-COUNTABLE = 2**62  # no count gets here
+COUNTABLE = 1 << 62  # no count gets here
 MOST_KEPT = 10_000_000  # how many numbers a window or a synthetic stream may hold
 EXTREME = 1e150  # hyperparameters lie within [1/EXTREME, EXTREME], so that products of two of them are finite
 

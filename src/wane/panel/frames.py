@@ -191,7 +191,9 @@ def run_backtest(
     if taken := sorted({prefix + name for name in new_columns(settings)} & set(table.columns)):
         said = f"the frame has the columns {', '.join(taken)} already"
         raise InputError(said, argument="prefix", cure="choose another prefix")
-    backtest = Backtest.of(series, moments(time, table.array(time)), moments(cutoff, table.array(cutoff)), (time, cutoff))
+    backtest = Backtest.of(
+        series, moments(time, table.array(time)), moments(cutoff, table.array(cutoff)), (time, cutoff)
+    )
     late = whole("delay", delay, 0)
     played, panels = backtest.play(make, outputs_of(table, forecasts), table.numbers(y), late)
     # One line for each series and number of steps ahead.
