@@ -154,7 +154,7 @@ TIMES = {
     "int": lambda t: t,
     "nanoseconds": lambda t: [1_700_000_000_000_000_000 + int(i) for i in t],
     "float": lambda t: [0.25 * int(i) for i in t],
-    "text": lambda t: [f"2024-{int(i):03d}" for i in t],
+    "text": lambda t: [str(np.datetime64("2024-01-01") + int(i)) for i in t],
     "date": lambda t: [datetime.date(2024, 1, 1) + datetime.timedelta(int(i)) for i in t],
     "datetime": lambda t: [datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=int(i)) for i in t],
     "zone": lambda t: [datetime.datetime(2024, 1, 1, tzinfo=ZONE) + datetime.timedelta(hours=int(i)) for i in t],
@@ -212,7 +212,7 @@ def test_types_of_pandas():
         base.assign(day=base["day"].astype("Int64")),
         base.assign(day=pd.Timestamp("2024-01-01") + pd.to_timedelta(base["day"], unit="ns")),
         base.assign(day=pd.Timestamp("2024-01-01", tz="Europe/Prague") + pd.to_timedelta(base["day"], unit="h")),
-        base.assign(day=pd.PeriodIndex.from_ordinals(base["day"] + 700, freq="M").astype(str)),
+        base.assign(day=pd.PeriodIndex.from_ordinals(base["day"] + 700, freq="D").astype(str)),
     ):
         result = run(frame, **NAMES)
         assert kept_rows(frame, result.frame)
@@ -441,3 +441,32 @@ def test_columns_are_named_by_text_and_apart():
     with pytest.raises(ValueError, match="columns of their own"):
         run(data, y="y", y_hat="y", id="y", time="y")
     assert run({"y": np.zeros(5), "f": np.zeros(5)}, y="y", y_hat="f", coverage=0.8).panel.settings.alpha == 0.2
+
+
+@each
+@pytest.mark.parametrize("times", [["31.01.2024", "29.02.2024", "01.03.2024"], ["Jan", "Feb", "Mar"], ["2", "x", "3"]])
+def test_text_that_is_no_time_is_refused(kind, times):
+    frame = KINDS[kind]({"day": times, "y": [1.0, 2.0, 3.0], "f": [0.0, 0.0, 0.0]})
+    with pytest.raises(ValueError, match=r"'day' must hold numbers or dates as in 2024-01-31.*convert") as caught:
+        run(frame, time="day", y="y", y_hat="f")
+    assert caught.value.argument == "time" and caught.value.row == 0
+
+
+@each
+def test_text_that_is_a_time_is_read_as_one(kind):
+    data = {"y": [1.0, 2.0, 3.0, 4.0], "f": [0.0] * 4}
+    for text, real in (
+        (["10", "9", "1e1", "8.5"], [10.0, 9.0, 10.0, 8.5]),
+        (["2024-02-29", "2024-01-31", "2024-03-01T00:00+02:00", "2023-12-31"], [3.0, 2.0, 3.5, 1.0]),
+    ):
+        texts, numbers_ = KINDS[kind]({"day": text, **data}), KINDS[kind]({"day": real, **data})
+        of_text, of_numbers = (run(f, time="day", y="y", y_hat="f", duplicates="keep").frame for f in (texts, numbers_))
+        assert column(of_text, "upper") == column(of_numbers, "upper")
+        assert column(of_text, "day") == text  # the column stays as it was
+
+
+@pytest.mark.parametrize("dtype", ["category", "object"])
+def test_text_of_other_kinds_is_text(dtype):
+    frame = pd.DataFrame({"day": ["31.01.2024", "29.02.2024"], "y": [1.0, 2.0], "f": [0.0, 0.0]})
+    with pytest.raises(ValueError, match="must hold numbers or dates"):
+        run(frame.astype({"day": dtype}), time="day", y="y", y_hat="f")

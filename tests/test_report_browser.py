@@ -330,3 +330,35 @@ def test_text_and_lines_stand_out():
             for name, least in [("ink", 4.5), ("soft", 4.5), ("miss", 3.0), *((f"c{i}", 3.0) for i in range(6))]:
                 dark, light = sorted([base, luminance(theme[name])])
                 assert (light + 0.05) / (dark + 0.05) >= least, (name, theme[name])
+
+
+# The last call before the first track is unpacked: what follows it at once comes before anything is drawn.
+EARLY = """
+const usual = window.matchMedia.bind(window);
+window.matchMedia = (query) => {
+  queueMicrotask(() => {
+    if (window.early !== undefined) return;
+    window.early = current === null;
+    for (const button of document.querySelectorAll("[data-do]")) button.click();
+    const level = document.getElementById("choose-level");
+    level.value = 1;
+    level.onchange();
+    for (const button of document.querySelectorAll("[data-do]")) button.click();
+    dispatchEvent(new Event("beforeprint"));
+    dispatchEvent(new Event("afterprint"));
+  });
+  return usual(query);
+};
+"""
+
+
+def test_controls_that_are_used_before_the_first_draw(opened, tab):
+    script = tab.ask("Page.addScriptToEvaluateOnNewDocument", source=EARLY)["identifier"]
+    try:
+        opened("panel")
+    finally:
+        tab.ask("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    assert tab.run("early") is True
+    assert tab.run("chosen.level") == 1
+    assert tab.run(VIEW) == tab.run("[view.first, view.last]") and None not in tab.run(VIEW)
+    assert all(scale == tab.run(VIEW) for scale in tab.run(SCALES))

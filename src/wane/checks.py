@@ -14,6 +14,8 @@ INFINITY = float("inf")
 NOT_REAL = (str, bytes, bytearray, complex)  # float() would take some of these
 LARGEST = 1e300  # an entry of a vector: its norm then fits a float in any dimension below 1e16
 SMALLEST_SHARE = 1e-9  # fewer misses than one in a billion rounds cannot be told from none
+COUNTABLE = 1 << 62  # no count gets here
+MOST_KEPT = 10_000_000  # how many numbers a window or a synthetic stream may hold
 EXTREME = 1e150  # hyperparameters lie within [1/EXTREME, EXTREME], so that products of two of them are finite
 
 
@@ -75,13 +77,30 @@ def alpha_of(coverage: Any) -> float:
     return round(1.0 - x, 12)
 
 
-def whole(name: str, value: Any, least: int, below: int | None = None) -> int:
-    """A whole number from ``least`` on, and below a limit if there is one."""
-    found = not isinstance(value, (bool, np.bool_)) and hasattr(value, "__index__")
-    if not found or value.__index__() < least or (below is not None and value.__index__() >= below):
-        limit = f"at least {least}" if below is None else f"in [{least}, {below})"
+def whole(name: str, value: Any, least: int, below: float = COUNTABLE) -> int:
+    """A whole number from ``least`` on, and below a limit: by default one that a count of 64 bits cannot reach."""
+    found = not isinstance(value, (bool, np.bool_)) and hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
+    found = found and getattr(getattr(value, "dtype", None), "kind", "i") in "iu"
+    if not found or not least <= value.__index__() < below:
+        small = below == COUNTABLE and not (found and value.__index__() >= below)
+        limit = f"at least {least}" if small else f"in [{least}, {below})"
         raise InputError(f"must be a whole number, {limit}, got {described(value)}", about=name)
     return int(value.__index__())
+
+
+def room(name: str, value: Any, least: int, most: int = MOST_KEPT) -> int:
+    """A whole number of things that memory is taken for: a window, or the rounds of a stream."""
+    count = whole(name, value, least)
+    if count > most:
+        raise InputError(f"must be at most {most}, got {described(value)}", about=name)
+    return count
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    """A list of what was given one by one; one value by itself is an error."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or getattr(values, "ndim", 1) == 0:
+        raise InputTypeError(f"must be several values, in a list or an array, got {described(values)}", about=name)
+    return list(values)
 
 
 def dimension(value: Any) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, whole
+from wane.checks import described, listed, room, whole
 from wane.conformal import batch
 from wane.conformal.labels import learn
 from wane.conformal.online import OnlineConformal, alarms_of
@@ -23,6 +23,8 @@ from wane.state.encoding import checked_key
 from wane.state.files import known
 from wane.state.forks import CONTAINER, lock_of
 from wane.trackers import Tracker
+
+MOST_STEPS = 10_000  # each has trackers of its own
 
 
 @known
@@ -70,7 +72,7 @@ class Horizons:
         **settings: Any,
     ) -> None:
         """Begin at time 0, without forecasts."""
-        count = whole("steps", steps, 1)
+        count = room("steps", steps, 1, MOST_STEPS)
         if not isinstance(tracker, (str, Tracker)):
             raise InputTypeError(
                 f"must be the name of a method or one tracker as a pattern, got {described(tracker)}", about="tracker"
@@ -102,13 +104,17 @@ class Horizons:
             outputs: one model output for each step; None leaves a step out.
             targets: your own keys for the times that they are about; by default the numbers from ``time`` + 1 on.
         """
-        outputs = list(outputs)
+        outputs = listed("outputs", outputs)
         if len(outputs) != len(self.steps):
             raise InputError(
                 f"must be one for each of the {len(self.steps)} steps, got {len(outputs)}", about="outputs"
             )
         with self._lock:
-            about = [self.time + h for h in range(1, len(self.steps) + 1)] if targets is None else list(targets)
+            about = (
+                [self.time + h for h in range(1, len(self.steps) + 1)]
+                if targets is None
+                else listed("targets", targets)
+            )
             if len(about) != len(self.steps):
                 raise InputError(
                     f"must be one for each of the {len(self.steps)} steps, got {len(about)}", about="targets"
@@ -126,6 +132,7 @@ class Horizons:
         """Learn the label of a time from every prediction about it, and return how many there were."""
         with self._lock:
             # Check and score the label for every step, before all of them learn it or none.
+            target = checked_key(target)
             waiting = self._about(target)
             rates = [oc._discount(discount) for oc in waiting]
             labels = {id(oc): oc._label(target, y, rate) for oc, rate in zip(waiting, rates, strict=True)}
@@ -151,8 +158,8 @@ class Horizons:
         # Check the input of all steps.
         delay = whole("delay", delay, 0)
         outputs = self._rows(outputs)
-        y = list(y)
-        keys = None if times is None else [checked_key(k) for k in times]
+        y = listed("y", y)
+        keys = None if times is None else [checked_key(k) for k in listed("times", times)]
         reach = (len(outputs) - 1) * self.stride + len(self.steps) + 1
         if keys is not None and len(outputs) and len(keys) < reach:
             raise InputError(f"must reach as far as the forecasts, {reach} of them, got {len(keys)}", about="times")
@@ -194,7 +201,7 @@ class Horizons:
         """Learn from past forecasts, given as for ``run``, before the first one that counts in the metrics."""
         with self._lock:
             outputs = self._rows(outputs)
-            y = list(y)
+            y = listed("y", y)
             before = copy.deepcopy(self.steps)
             try:
                 for h, oc in enumerate(self.steps, 1):
@@ -220,7 +227,7 @@ class Horizons:
     def expire(self, id: Hashable) -> int:
         """Give up waiting for the label of a time, and return how many predictions were about it."""
         with self._lock:
-            waiting = self._about(id)
+            waiting = self._about(checked_key(id))
             for oc in waiting:
                 oc.expire(id)
             return len(waiting)
@@ -235,6 +242,7 @@ class Horizons:
 
     def explain(self, target: Hashable) -> dict[int, Explanation]:
         """Return what is known of the predictions about a time, by the number of steps ahead."""
+        target = checked_key(target)
         with self._lock:
             explained = {
                 h: oc.explain(target)

@@ -14,7 +14,7 @@ try:
 except ImportError:
     from wane import _cython as cython
 
-from wane.checks import LARGEST, discount_factor, discount_factors, number, real_array, scalar, share, whole
+from wane.checks import LARGEST, discount_factor, discount_factors, number, real_array, room, scalar, share
 from wane.errors import InputError
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
@@ -96,7 +96,7 @@ class Monitor(Stateful):
     ) -> None:
         """Check the band, and begin without rounds."""
         self.alpha = share("alpha", alpha)
-        self.window = whole("window", window, 1)
+        self.window = room("window", window, 1)
         self.discount = discount_factor(discount)
         self.low = None if low is None else number("low", low)
         self.high = None if high is None else number("high", high)

@@ -226,7 +226,7 @@ class OnlineConformal:
     def explain(self, id: Hashable) -> Explanation:
         """Return what is known of a prediction: its radius, its score, and what its label changed."""
         with self._lock:
-            waiting, by_level = self._waiting, self._by_level
+            id, waiting, by_level = key_of(id), self._waiting, self._by_level
             if id in waiting.pending:
                 return Explanation(id, "waiting", by_level(waiting.pending[id].radii))
             if id not in waiting.closed:

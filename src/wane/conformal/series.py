@@ -80,14 +80,14 @@ class ManySeries:
 
     def __getitem__(self, series: Hashable) -> OnlineConformal:
         """Return the object of one series; an unknown name is a SeriesError."""
-        if series not in self.series:
+        if named(series) not in self.series:
             first = f", as {described(next(iter(self.series)))} did" if self.series else ""
             raise SeriesError(
                 f"no series is named {described(series)}",
                 argument="series",
                 cure=f"it begins with its first prediction{first}",
             )
-        return self.series[series]
+        return self.series[named(series)]
 
     def __len__(self) -> int:
         """Return the number of series."""
@@ -101,6 +101,7 @@ class ManySeries:
     def predict(self, output: Any, id: Hashable | None = None, series: Hashable | None = None) -> Prediction:
         """Make the set around a model output of a series. A series begins with its first prediction."""
         with self._lock:
+            series = named(series)
             if series in self.series:
                 return self.series[series].predict(output, id)
             if len(self.series) >= self.max_series:
@@ -109,10 +110,9 @@ class ManySeries:
                     argument="max_series",
                     cure=f"there are {self.max_series} (max_series) already",
                 )
-            name = None if series is None else checked_key(series)
             new = copy.copy(self.pattern)
             prediction = new.predict(output, id)
-            self.series[name] = new  # after the prediction: an error leaves no series behind
+            self.series[series] = new  # after the prediction: an error leaves no series behind
             return prediction
 
     def update(self, id: Hashable, y: Any, discount: Any = None, series: Hashable | None = None) -> Learned:
@@ -175,3 +175,8 @@ class ManySeries:
     def __repr__(self) -> str:
         """Show the number of series, and what each begins with."""
         return f"ManySeries({len(self)} series of {self.pattern!r})"
+
+
+def named(series: Any) -> Hashable:
+    """Return the name of a series that a user gave; None is the series without a name."""
+    return None if series is None else checked_key(series)

@@ -12,7 +12,7 @@ from wane.checks import described
 from wane.errors import InputError, InputTypeError, MissingExtraError, NotFoundError
 from wane.panel.batch import stretches
 from wane.panel.index import as_list
-from wane.panel.sorting import boolean, neighbours, one_sort, refuse_duplicates
+from wane.panel.sorting import boolean, moments, neighbours, one_sort, refuse_duplicates
 
 ROW = "wane: row"  # a column of our own while rows are sorted
 
@@ -73,11 +73,11 @@ class Arrays(Columns):
         ids: Any = np.array([0])
         if id is not None:
             ids, codes = np.unique(self.array(id), return_inverse=True)
-        moments = np.arange(rows) if time is None else self.array(time)
-        order = np.lexsort((np.arange(rows), moments, codes))
+        when = np.arange(rows) if time is None else moments(time, self.array(time))
+        order = np.lexsort((np.arange(rows), when, codes))
         present, starts = stretches(codes[order])
         if time is not None and rows:
-            at, same = moments[order], codes[order][1:] == codes[order][:-1]
+            at, same = when[order], codes[order][1:] == codes[order][:-1]
             refuse_duplicates(same & (at[1:] == at[:-1]), order, duplicates, time)
         return None if (np.diff(order) == 1).all() else order, starts, ids[present]
 
@@ -145,6 +145,10 @@ class Frame(Columns):
         """
         # Sort only if a stream is not in time, or comes in several stretches, because sorting a long frame is slow.
         frame, rows = self.frame, len(self.frame)
+        if time is not None and frame[time].dtype in (self.nw.String, self.nw.Categorical, self.nw.Enum):
+            frame = frame.with_columns(
+                self.nw.new_series(time, moments(time, self.array(time)), backend=frame.implementation)
+            )
         changed, sorted_in_time = self.changes(frame, id, time)
         order = None
         if not (sorted_in_time and (id is None or self.begins(frame, changed, id).n_unique() == int(changed.sum()))):

@@ -19,6 +19,7 @@ from wane.panel.groups import Groups
 from wane.panel.index import as_list
 from wane.panel.panel import Panel
 from wane.panel.settings import default_method
+from wane.panel.sorting import moments
 from wane.panel.undo import Undo
 from wane.state.encoding import checked_key
 
@@ -73,7 +74,8 @@ def run(
         y_hat: the column of forecasts; two columns for the scores "normalised" (forecast, scale) and "cqr" (quantiles).
         id: the column that names the stream of a row; without it there is one stream.
         time: the column by which rows are ordered. Without it they are in the order of the frame, and the k-th rows of
-            all streams are taken as one moment.
+            all streams are taken as one moment. Text must be numbers or dates as in 2024-01-31, because other text, as
+            31.01.2024, has another order.
         by: a column of groups within streams. Each group gets its own trackers, as in ``Groups``.
         method: the name of a method; None means "pool" for several streams and "auto" for one.
         alpha: the share of labels that may be missed, or several shares.
@@ -121,6 +123,8 @@ def run(
     order, starts, ids = table.streams(id, time, duplicates)
 
     # Make a panel, or go on with the one given.
+    if not (panel is None or isinstance(panel, (Panel, Groups))):
+        raise InputTypeError(f"must be the panel of an earlier result, got {described(panel)}", about="panel")
     if panel is None:
         alpha = None if "coverage" in settings else alpha  # then alpha is 1 - coverage
         method = default_method(len(ids), by is not None) if method is None else method
@@ -144,7 +148,7 @@ def run(
         )
 
     # Read the columns.
-    times = None if time is None or not shared.pooled else table.array(time)
+    times = None if time is None or not shared.pooled else moments(time, table.array(time))
     labels, model = table.numbers(y), outputs_of(table, forecasts)
 
     # Play the rows; the results come back in the order of the frame.
@@ -187,7 +191,9 @@ def run_backtest(
     if taken := sorted({prefix + name for name in new_columns(settings)} & set(table.columns)):
         said = f"the frame has the columns {', '.join(taken)} already"
         raise InputError(said, argument="prefix", cure="choose another prefix")
-    backtest = Backtest.of(series, table.array(time), table.array(cutoff), (time, cutoff))
+    backtest = Backtest.of(
+        series, moments(time, table.array(time)), moments(cutoff, table.array(cutoff)), (time, cutoff)
+    )
     late = whole("delay", delay, 0)
     played, panels = backtest.play(make, outputs_of(table, forecasts), table.numbers(y), late)
     # One line for each series and number of steps ahead.

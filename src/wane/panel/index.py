@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described
+from wane.checks import described, listed
 from wane.errors import IdError, InputError, InputTypeError
 from wane.state.encoding import checked_key, decode_key, encode_key, own_kind
 
@@ -49,7 +49,7 @@ class Index:
             if array.dtype.kind in "iu" and array.ndim == 1:
                 return self._whole(signed(array), add)
             ids = in_microseconds(array).tolist() if array.dtype.kind == "M" else array.tolist()
-        ids = list(ids)
+        ids = listed("ids", ids)
         if not ids:
             return np.zeros(0, dtype=np.intp)
         if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in set(map(type, ids))):
@@ -175,7 +175,7 @@ def as_list(values: Any) -> list[Any]:
     """Return keys as a list in which scalars of numpy have become those of Python."""
     if isinstance(values, np.ndarray):
         return (in_microseconds(values) if values.dtype.kind == "M" else values).tolist()
-    return values.to_pylist() if hasattr(values, "to_pylist") else [own_kind(v) for v in values]
+    return values.to_pylist() if hasattr(values, "to_pylist") else [own_kind(v) for v in listed("ids", values)]
 
 
 def in_microseconds(times: np.ndarray) -> np.ndarray:

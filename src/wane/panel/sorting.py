@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wane.errors import InputError
+from wane.tables.text import no_moment, read_times
 
 
 def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
@@ -40,6 +41,20 @@ def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
     packed.sort()
     packed %= rows
     return packed.astype(np.intp, copy=False)
+
+
+def moments(name: str, times: np.ndarray) -> np.ndarray:
+    """Return times that can be sorted: text is read, as the command line does, and text that is no time is an error."""
+    if times.dtype.kind not in "OU" or not all(isinstance(time, str) for time in times):
+        return times
+    cells = list(map(str, times))
+    found, bad = read_times(cells)
+    if bad is not None or np.isnan(found).any():
+        row = bad if bad is not None else int(np.argmax(np.isnan(found)))
+        raise InputError(
+            no_moment(name, cells[row]), argument="time", row=row, cure="convert the column to dates first"
+        )
+    return found
 
 
 def neighbours(series: Any) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wane.checks import scalar
 from wane.covered import contains, holds
 from wane.errors import InputError
 from wane.vectors import norm as euclidean
@@ -49,7 +50,7 @@ class Interval(PredictionSet):
 
     def __contains__(self, y: Any) -> bool:
         """Whether y lies between the ends."""
-        return bool(contains(self.lower, self.upper, y))
+        return bool(contains(self.lower, self.upper, y if type(y) is float else scalar("y", y)))
 
     @property
     def width(self) -> float:
@@ -78,7 +79,7 @@ class HalfLine(PredictionSet):
 
     def __contains__(self, y: Any) -> bool:
         """Whether y lies on the right side of the bound."""
-        return bool(contains(self.lower, self.upper, y))
+        return bool(contains(self.lower, self.upper, y if type(y) is float else scalar("y", y)))
 
 
 class LabelSet(PredictionSet):

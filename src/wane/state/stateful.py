@@ -50,8 +50,9 @@ class Stateful:
         """The state as that many floats."""
         cells = Cells()
         rows = np.zeros((1, self.flat()))
-        cells._write(rows.data, 0)  # type: ignore[attr-defined]
-        self._fields(cells)
+        if rows.size:
+            cells._write(rows.data, 0)  # type: ignore[attr-defined]
+            self._fields(cells)
         return rows[0]
 
     def set_row(self, row: np.ndarray) -> None:

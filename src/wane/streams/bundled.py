@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from wane.errors import MissingExtraError, MissingFileError
-from wane.tables.chunks import instant as instant
+from wane.tables.text import instant as instant
 
 PACKAGES = {"arch": "arch", "river": "river", "statsmodels": "statsmodels", "vega_datasets": "vega-datasets"}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, real_array, whole
+from wane.checks import described, real_array, room
 from wane.errors import InputError
 
 WORST = 5  # the severities are 0, ..., 5
@@ -61,7 +61,7 @@ def severities(schedule: Any = "sudden", rounds: int = 6050, warm_up: int = 1000
     >>> severities("sudden")[[1000, 1549, 1550, 2049, 2050]]
     array([0, 0, 5, 5, 0])
     """
-    rounds, warm_up = whole("rounds", rounds, 0), whole("warm_up", warm_up, 0)
+    rounds, warm_up = room("rounds", rounds, 0), room("warm_up", warm_up, 0)
     if isinstance(schedule, str) and schedule not in SCHEDULES:
         known = f"known are {', '.join(schedule_names())}"
         raise InputError(f"no schedule is called {described(schedule)}", argument="schedule", cure=known)

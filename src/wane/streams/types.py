@@ -129,7 +129,7 @@ class LabelStream:
         """Check, scale and freeze."""
         p = np.array(self.probabilities, dtype=float)
         if p.ndim != 2 or p.shape[1] < 2:
-            cure = "stack 1 - p and p" if p.ndim == 1 or p.shape[-1] == 1 else None
+            cure = "stack 1 - p and p" if p.ndim == 1 or p.shape[-1:] == (1,) else None
             problem = f"{self.name}: probabilities must be (rounds, at least 2 classes), got {p.shape}"
             raise InputError(problem, argument="probabilities", cure=cure)
         if (bad := ~(np.isfinite(p) & (p >= 0.0))).any():

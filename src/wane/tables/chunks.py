@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,9 +14,9 @@ import numpy as np
 from wane.checks import EXTREME, described
 from wane.errors import Cure, InputError, Setting
 from wane.tables.columns import Columns
+from wane.tables.text import MOMENT, floats, no_moment, read_times
 
 MOST = 65_536  # rows of a chunk, and of a row group that is written
-MOMENT = "datetime64[us]"
 MISSING = ("", "n/a", "na", "nan", "nat", "none", "null")  # what a cell without a value says, in small letters
 LOCAL = re.compile(r"[-+]?\d[\d., '\u2019\u00a0\u202f]*")  # a number as people write it
 NO_TIME: Cure = ("fill it, drop the row, or give ", Setting("no_time", True))
@@ -224,13 +222,6 @@ def numbers(chunk: Chunk, name: str, infinite: bool = False) -> np.ndarray:
     return found
 
 
-def floats(cells: Any) -> np.ndarray:
-    """Text as numbers; a ValueError if a cell is not a number, and a TypeError if it is not text."""
-    if "_" in "".join(cells):
-        raise InputError("1_000 is a number in Python only")
-    return np.array(list(map(float, cells)), dtype=np.float64)
-
-
 def number(cell: Any, chunk: Chunk, name: str, i: int) -> float:
     """One cell as a float; NaN if it is missing."""
     if missing(cell):
@@ -279,35 +270,9 @@ def moments(chunk: Chunk, name: str, no_time: Cure = NO_TIME, no_date: Cure = NO
 
 def times_in_text(cells: list[str], chunk: Chunk, name: str, no_time: Cure, no_date: Cure) -> np.ndarray:
     """Times that are written as text: numbers, or dates and times in ISO form."""
-    # Numbers and plain ISO dates are common, and can be read all at once.
-    try:
-        return floats(cells)
-    except ValueError:
-        pass
-    if all(len(cell) >= 10 and cell[4] == "-" for cell in cells):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # NumPy warns of a time zone: below
-                return np.array(cells, dtype=MOMENT)
-        except (ValueError, Warning):
-            pass
-    # The rest is read one by one, to know time zones and to name the first cell that is no time.
-    found = np.empty(len(cells), dtype=MOMENT)
-    for i, cell in enumerate(cells):
-        try:
-            found[i] = instant(cell.strip().replace("Z", "+00:00"))
-        except (ValueError, OverflowError):
-            if missing(cell):
-                raise refused(chunk, i, name, f"no time in the column {name!r}", no_time) from None
-            problem = (
-                f"the column {name!r} must hold numbers or dates as in 2024-01-31, which put the rows in order, "
-                f"got {described(cell)}"
-            )
-            raise refused(chunk, i, name, problem, no_date) from None
+    found, bad = read_times(cells)
+    if bad is not None:
+        if missing(cells[bad]):
+            raise refused(chunk, bad, name, f"no time in the column {name!r}", no_time)
+        raise refused(chunk, bad, name, no_moment(name, cells[bad]), no_date)
     return found
-
-
-def instant(cell: str) -> datetime.datetime:
-    """A moment in ISO form; in UTC if the cell says its zone."""
-    moment = datetime.datetime.fromisoformat(cell)
-    return moment.astimezone(datetime.timezone.utc).replace(tzinfo=None) if moment.tzinfo else moment

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import positive, scalar, whole
+from wane.checks import positive, room, scalar
 from wane.errors import InputError
 from wane.state.limits import MOST
 from wane.trackers.base import Tracker
@@ -73,7 +73,7 @@ class Bayes(Tracker):
         self.discount = scalar("discount", discount)
         if not 0.0 <= self.discount <= 1.0:
             raise InputError(f"must lie in [0, 1], got {discount!r}", about="discount", cure="1 forgets nothing")
-        self.cells = whole("cells", cells, 1)
+        self.cells = room("cells", cells, 1)
         self.published = bool(published)
         self.counts = zeros(self.cells)
         self.n = 0.0

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, number, positive, scalar, whole
+from wane.checks import described, number, positive, room, scalar
 from wane.errors import InputError, InputTypeError
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
@@ -44,7 +44,7 @@ class Range(Stateful):
 
     def __init__(self, window: int) -> None:
         """No score yet."""
-        self.window = whole("window", window, 1)
+        self.window = room("window", window, 1)
         self.recent = zeros(self.window)
         self.count = 0  # of all scores so far
         self.high = 0.0
@@ -184,7 +184,7 @@ class Control(Tracker):
         self.rate = positive("rate", rate)
         self.gain = gain if gain == 0.0 else positive("gain", gain)
         self.saturation = positive("saturation", saturation)
-        self.window = window
+        self.window = room("window", window, 1)
         for method in () if scorecaster is None else ("predict", "update"):
             if not callable(getattr(scorecaster, method, None)):
                 raise InputTypeError(

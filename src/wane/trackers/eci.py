@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import positive, whole
+from wane.checks import positive, room
 from wane.trackers.base import Tracker
 from wane.trackers.control import Range
 from wane.trackers.losses import missed
@@ -69,7 +69,7 @@ class ErrorQuantified(Tracker):
         super().__init__(alpha, domain, on_missing, tie)
         self.rate = positive("rate", rate)
         self.scale = positive("scale", scale)
-        self.window = whole("window", window, 0)
+        self.window = room("window", window, 0)
         self.output_only = bool(output_only)
         self.q = 0.0
         self.extra = 0.0  # the error term of the last round, when it is not in q

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, positive
-from wane.errors import InputError
+from wane.errors import InputError, InputTypeError
 from wane.trackers.aci import PACKAGE
 from wane.trackers.base import Tracker
 from wane.trackers.history import History, inverted_cdf
@@ -244,6 +244,8 @@ def reweigh(weights, losses, eta, sigma):
 
 def steps(gammas: Any) -> tuple[tuple[float, ...], Any]:
     """The steps, checked, as a tuple and as an array."""
+    if isinstance(gammas, str) or not hasattr(gammas, "__iter__") or getattr(gammas, "ndim", 1) != 1:
+        raise InputTypeError(f"must be several steps, got {described(gammas)}", about="gammas", cure="[0.5] is one")
     given = tuple(positive("gammas", g) for g in gammas)
     if not given:
         raise InputError("must hold at least one step", about="gammas")

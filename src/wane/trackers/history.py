@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wane.checks import described
-from wane.errors import InputError
+from wane.checks import room
 from wane.order_statistics import OrderStatistics
 from wane.state.stateful import Stateful
 
@@ -30,11 +29,7 @@ class History(Stateful):
 
     def __init__(self, window: int | None = None) -> None:
         """Nothing seen."""
-        if window is not None and (isinstance(window, bool) or not hasattr(window, "__index__") or window < 1):
-            raise InputError(
-                f"must be a whole number of scores, or None for all, got {described(window)}", about="window"
-            )
-        self.window = None if window is None else window.__index__()
+        self.window = None if window is None else room("window", window, 1)
         self.length = self.window or 0  # 0: no window
         self.bag = OrderStatistics()
         self.ring = np.zeros(self.length).data

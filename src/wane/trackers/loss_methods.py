@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from wane.checks import described
+from wane.checks import described, positive
 from wane.domains import Nonnegative
 from wane.errors import InputError
 from wane.learners.adagrad import AdaGrad
@@ -60,7 +60,8 @@ def scale_free(
     alpha: float, *, max_score: float, tie: str, domain: str = "nonnegative", on_missing: str = "error"
 ) -> LossTracker:
     """Scale-free gradient descent (Bhatnagar et al. 2023)."""
-    learner = AdaGrad(max_score / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
+    largest = positive("max_score", max_score)
+    learner = AdaGrad(largest / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
     return LossTracker(learner, Pinball(alpha, tie), domain, on_missing)
 
 

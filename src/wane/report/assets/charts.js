@@ -143,6 +143,7 @@ function fresh(chart) {
   u.batch(() => { u.setData(seen(spec, u.width), false); u.setScale("x", { min: view.min, max: view.max }); });
 }
 function look(min, max) {
+  if (!current) return;  // nothing is drawn yet
   const span = Math.min(Math.max(max - min, view.least), view.last - view.first);
   const middle = (min + max) / 2;
   view.min = Math.min(Math.max(middle - span / 2, view.first), view.last - span);

@@ -74,6 +74,7 @@ async function show(keep = false) {
     else if (t !== first) without.push(t.method);
   }
   if (ask !== asks) return;  // something else was chosen meanwhile
+  keep = keep && current !== null;  // before the first draw there is no stretch to keep
   current = { mine, others, without };
   const { x } = current.mine, n = x.length;
   const around = x[n - 1] > x[0] ? 0 : 1;  // of a single moment
