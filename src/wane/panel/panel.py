@@ -114,7 +114,7 @@ class Panel:
         self.unbounded = np.zeros((room, n), dtype=np.int64)  # how many widths were not finite
         note = sum(pool.note for pool in self.pools)
         self.notes = np.zeros((room, note))  # what ``pool`` keeps with the prediction that waits
-        self.tail = Tail.empty(width, note)
+        self.tail = Tail.empty(width, note if self.pools else self.settings.levels.noted)
 
     ARRAYS: tuple[str, ...] = (
         "states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded",

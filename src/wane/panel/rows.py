@@ -39,7 +39,7 @@ def layout(panel: Panel) -> np.dtype:
 
 def waiting_layout(panel: Panel) -> np.dtype:
     """Return the fields of one label that is not learned yet."""
-    radii, notes = panel.settings.width, panel.notes.shape[1]
+    radii, notes = panel.settings.width, panel.tail.notes.shape[1]
     parts = [("pos", "<i8"), ("below", "<f8"), ("above", "<f8"), ("radii", "<f8", (radii,)), ("notes", "<f8", (notes,))]
     return np.dtype(parts)
 
