@@ -23,7 +23,6 @@ from wane.experiments import leaderboard
 from wane.experiments.figures import COLOURS, GREY, STYLE
 from wane.experiments.protocol import Experiment
 from wane.trackers.auto import PRIORITIES
-from wane.trackers.blend import Blend
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -32,41 +31,32 @@ import explore_auto as explore  # noqa: E402
 ALPHA = explore.ALPHA
 STREAM, PEER = "sp500-volatility", "dtaci"
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.8, 1.5, 2.5, 4.0, 6.0, 10.0, 20.0)
-DELAYS = (0, 10, 30, 100)
-DELAYED = {
-    "auto": lambda: wane.trackers.make("auto", ALPHA),
-    "the blend alone": lambda: Blend(ALPHA),
-    "magl": lambda: wane.trackers.make("magl", ALPHA),
-    "dtaci": lambda: wane.trackers.make("dtaci", ALPHA),
-}
 SHOWN_TO = {"off": 0.03, "lce": 0.22, "pinball": 1.2}  # methods beyond are named, not drawn
 BESIDE = {  # where labels would overlap
     "lce": {"eci": (-5, 3), "p-control": (-5, -4), "saocp": (-5, -4), "faci-s": (4, -10), "agaci": (5, -6)},
     "off": {"eci": (-5, 3), "p-control": (5, -8), "faci": (-3, -11), "pi-control": (5, 1)},
 }
-NAMES = ("none", "seasons", "averages", "fast (3)", "slow (10)")
+NAMES = ("steady", "regression", "fast")
 FOLDER = Path(__file__).parent / "figures"
-BLUE, ORANGE, GREEN, PINK, YELLOW, SKY = COLOURS[:6]
+BLUE, ORANGE, GREEN, PINK = COLOURS[:4]
 
 
 @functools.cache
 def stages():
     """The bundled streams."""
-    return [explore.Stage(scores) for _, scores in explore.streams(None)]
+    return [explore.Stage(scores, forecasts) for _, scores, forecasts in explore.streams(None)]
 
 
 def watched(scores):
-    """``auto`` round by round: radius, weights by model, both parts of the correction, whether the guard was played."""
+    """``auto`` round by round: radius, weights by scale, and both parts of the correction."""
     tracker = wane.trackers.make("auto", ALPHA)
-    radii, weights, parts, guard = [], [], [], []
+    radii, weights, parts = [], [], []
     for score in scores.tolist():
-        unit = tracker.unit.scale
         radii.append(tracker.predict())
         weights.append(tracker.base.weights().reshape(len(NAMES), 2).sum(axis=1))
-        parts.append((unit * tracker.steady.predict(), unit * min(max(tracker.quick.predict(), -10.0), 10.0)))
-        guard.append(tracker.base.radius != tracker.base.mixed)
+        parts.append([tracker.scale * part for part in tracker.correction()])
         tracker.update(score)
-    return np.array(radii), np.array(weights), np.array(parts), np.array(guard)
+    return np.array(radii), np.array(weights), np.array(parts)
 
 
 def draw_weights():
@@ -74,12 +64,14 @@ def draw_weights():
     stream = wane.streams.make(STREAM)
     scores = stream.scores
     when = stream.time if stream.time is not None else np.arange(len(scores))
-    radii, weights, parts, guard = watched(scores)
+    radii, weights, parts = watched(scores)
     peer = explore.Stage(scores).rival(PEER)
     shown = slice(100, None)
-    when, spoke = when[shown], np.flatnonzero(guard[shown])
-    print(f"{STREAM}: the guard was played in {guard.sum()} of {len(guard)} rounds")
-    print("  mean weights:", ", ".join(f"{n} {w:.2f}" for n, w in zip(NAMES, weights[shown].mean(axis=0), strict=True)))
+    when = when[shown]
+    print(
+        f"{STREAM}: mean weights:",
+        ", ".join(f"{n} {w:.2f}" for n, w in zip(NAMES, weights[shown].mean(axis=0), strict=True)),
+    )
     with matplotlib.rc_context(STYLE):
         figure, (top, middle, low) = plt.subplots(3, 1, figsize=(9.0, 8.0), sharex=True, height_ratios=(1.5, 1.0, 1.0))
         floor = np.quantile(scores[scores > 0.0], 0.02)
@@ -91,7 +83,7 @@ def draw_weights():
         top.set_ylabel("score, radius")
         top.set_title(f"{STREAM}: scores and 90 % radii")
         top.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=5)
-        tones = (GREY, GREEN, SKY, PINK, YELLOW)
+        tones = (GREY, GREEN, PINK)
         middle.stackplot(when, weights[shown].T, labels=NAMES, colors=tones, lw=0)
         middle.set_ylim(0.0, 1.0)
         middle.set_ylabel("weight")
@@ -100,10 +92,8 @@ def draw_weights():
         low.axhline(0.0, color="black", lw=0.8)
         low.plot(when, parts[shown, 1], color=ORANGE, lw=0.8, label="quick:\n0.99, 0.999")
         low.plot(when, parts[shown, 0], color=BLUE, lw=1.4, label="steady: 1")
-        low.plot(when[spoke], np.full(len(spoke), 0.02), "|", ms=9, mew=0.9, color="black", label="guard played",
-                 transform=low.get_xaxis_transform(), clip_on=False)  # fmt: skip
         low.set_ylabel("added to the radius")
-        low.set_title("The correction, and the guard")
+        low.set_title("The correction")
         low.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         low.set_xlim(when[0], when[-1])
         keep(figure, "auto_weights")
@@ -111,7 +101,7 @@ def draw_weights():
 
 def means(rows):
     """Of measures over the streams."""
-    return {key: float(np.mean([row[key] for row in rows])) for key in explore.MEASURES}
+    return {key: float(np.mean([row[key] for row in rows])) for key in SHOWN_TO}
 
 
 def judged(radii_of):
@@ -119,7 +109,7 @@ def judged(radii_of):
     rows = []
     for stage in stages():
         row = stage.judge(radii_of(stage))
-        rows.append(row | {"pinball": row["loss"] / stage.best})
+        rows.append(row | {"pinball": row["loss"] / stage.best()})
     return means(rows)
 
 
@@ -129,7 +119,7 @@ def on_the_board(name):
     for stage in stages():
         row = leaderboard.judge(name, stage.scores, ALPHA)
         off = abs(row["coverage"] - (1.0 - ALPHA))
-        rows.append({"off": off, "lce": row["lce_100"], "pinball": row["pinball"] / stage.best})
+        rows.append({"off": off, "lce": row["lce_100"], "pinball": row["pinball"] / stage.best()})
     return means(rows)
 
 
@@ -139,7 +129,7 @@ def draw_tradeoff():
     others = {name: on_the_board(name) for name in wane.trackers.names() if name not in ("auto", "trivial")}
     print("epsilon: off target, LCE_100, pinball / best; then the methods of the leaderboard")
     for name, row in (curve | others).items():
-        print(f"  {name:<16}" + "".join(f"{row[key]:9.4f}" for key in explore.MEASURES))
+        print(f"  {name:<16}" + "".join(f"{row[key]:9.4f}" for key in SHOWN_TO))
     beyond = sorted(n for n, row in others.items() if any(row[key] > most for key, most in SHOWN_TO.items()))
     print("  beyond the edges:", ", ".join(beyond))
     with matplotlib.rc_context(STYLE):
@@ -159,7 +149,7 @@ def draw_tradeoff():
             axes.set_xlim(left=0.0)
         panels[0].set_xlabel("LCE_100: distance of the worst 100 rounds from 0.9")
         panels[1].set_xlabel("off target: distance of the coverage from 0.9")
-        panels[0].set_ylabel("pinball loss / best of ten in hindsight")
+        panels[0].set_ylabel("pinball loss / best of eight in hindsight")
         panels[1].legend(loc="lower right")
         panels[0].set_title(r"Local coverage against width; $\varepsilon$ from 20 (left) to 0.1 on the curve")
         panels[1].set_title("Coverage of the whole stream against width")
@@ -171,21 +161,6 @@ def keep(figure, name):
     FOLDER.mkdir(exist_ok=True)
     figure.savefig(FOLDER / f"{name}.png", dpi=130, metadata={"Software": None})
     print(f"wrote {name}.png")
-
-
-def late_labels():
-    """Rows of the table of delays: off target, LCE_100 and the loss over the best without delay, means over streams."""
-    for delay in DELAYS:
-        cells = []
-        for make in DELAYED.values():
-            rows = []
-            for stage in stages():
-                scores = stage.scores / stage.unit
-                oc = wane.OnlineConformal(make(), max_pending=max(DELAYS) + 1, on_unbounded="allow")
-                row = stage.judge(oc.run(np.zeros(len(scores)), scores, delay).radius * stage.unit)
-                rows.append((row["off"], row["lce"], row["loss"] / stage.best))
-            cells.append("{:.4f} / {:.3f} / {:.2f}".format(*np.mean(rows, axis=0)))
-        yield f"| {delay} | " + " | ".join(cells) + " |"
 
 
 def costs():
@@ -238,8 +213,6 @@ def main():
     warnings.simplefilter("ignore", wane.trackers.CoverageWarning)
     draw_weights()
     draw_tradeoff()
-    print(f"delay: off target / LCE_100 / pinball of {', '.join(DELAYED)}")
-    print(*late_labels(), sep="\n")
     print(f"cost, {'compiled' if wane.compiled() else 'not compiled'}")
     print(*costs(), sep="\n")
     print(rescaled())

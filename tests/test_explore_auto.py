@@ -28,7 +28,7 @@ def test_the_parts_of_the_exploration_are_auto(explore):
 def test_every_priority_is_played_as_auto_plays_it(explore):
     stage = explore.Stage(np.abs(np.random.default_rng(3).standard_t(3, size=300)))
     for name in explore.PRIORITIES:
-        want = wane.trackers.make("auto", explore.ALPHA, priority=name).run(stage.scores)
+        want = wane.trackers.make("auto", explore.ALPHA, priority=name).run(stage.scores)  # the output is always 0
         assert np.array_equal(explore.variants()[f"`auto`, {name}"](stage), want)
 
 
@@ -39,7 +39,18 @@ def test_every_variant_plays_radii(explore):
         assert radii.shape == stage.scores.shape and np.isfinite(radii).all() and (radii >= 0.0).all(), name
 
 
-@pytest.mark.parametrize("name", ["explored", "synthetic", "unseen"])
+def test_late_labels_and_steps_ahead_are_played(explore):
+    rng = np.random.default_rng(5)
+    y = rng.normal(size=500).cumsum()
+    rows = explore.on_stream(np.abs(np.diff(y)), (y[:-1], y[1:]))
+    for when in (*explore.DELAYS, "6 ahead", "24 ahead"):
+        for name in explore.late_variants():
+            assert 0.0 < rows[name, when]["pinball"] < np.inf
+    assert rows["`auto`", 0] == rows["`auto`, balanced"]
+    assert 0.04 < explore.chance(200) < explore.chance(3000) < 0.12
+
+
+@pytest.mark.parametrize("name", ["explored", "synthetic"])
 def test_the_tables_of_the_page_have_every_variant(explore, name):
     page = (ROOT / "docs" / "auto.md").read_text()
     table = re.search(rf"<!-- begin {name} -->\n(.*?)<!-- end {name} -->", page, flags=re.S)[1]

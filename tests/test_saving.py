@@ -83,6 +83,24 @@ def test_files_of_older_versions_go_on_as_they_did(name):
     assert fixtures.go_on(thing, EXPECTED[name]["inputs"]) == EXPECTED[name]["predictions"]
 
 
+def test_an_auto_of_the_first_version_goes_on_from_its_scores():
+    """Its experts were others: the new ones learn its last scores again, and what counts misses is taken over."""
+    old = load(fixtures.SAVED / "0.1.0" / "auto.wane")
+    past = fixtures.inputs(old, 0, fixtures.ROUNDS)
+    new = trackers.make("auto", 0.1)
+    new.base.run(past)
+    assert old.rounds == old.base.rounds == fixtures.ROUNDS
+    assert old.base.state_dict() == new.base.state_dict()
+    assert abs(old.coverage_sum()) <= old.coverage_bound() < 100.0
+    assert old.unit.scale == new.base.unit.scale and old.records == 2
+    old.run(past)
+    assert trackers.load(old.state_dict()).state_dict() == old.state_dict()
+    damaged = loads((fixtures.SAVED / "0.1.0" / "auto.wane").read_text().split("\n")[1])
+    del damaged["memory"]["unit"]
+    with pytest.raises(ValueError, match="the memory of Calibrated must hold"):
+        trackers.load(damaged)
+
+
 def test_every_kind_of_object_has_such_a_file():
     files = {f.stem for f in fixtures.SAVED.glob("*.wane")}
     assert files == EXPECTED.keys()

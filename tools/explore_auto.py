@@ -1,15 +1,20 @@
-"""What was tried on the way to the tracker ``auto``, measured again: its parts, its peers, and what did not work.
+"""What the tracker ``auto`` is worth and what its parts are, measured: late labels, steps ahead, and what was tried.
 
 python tools/explore_auto.py [--streams FOLDER] [--json]
 
 Plays every variant on the bundled streams, or on the streams of a folder (see ``wane.streams.read_all``), and prints
 tables in Markdown. The streams are shown in two halves, taken in turn from their list: how much the halves differ says
-how far the mean of a few streams can be trusted. No half was put aside while ``auto`` was made: neither is a test set.
+how far the mean of a few streams can be trusted.
 
 Alpha is 0.1; the first 300 rounds, or a third of a short stream, are not judged. *Off target* is the distance of the
 coverage from 0.9, *LCE_100* that of the worst 100 rounds in a row, *pinball* the loss divided by that of the best of
-the methods in ``RIVALS``, which is chosen for each stream in hindsight; these are means over streams, and *worst* is
-the largest ratio. Rivals and peers see the scores divided by the median of the first 200; ``sf-ogd`` knows the largest.
+the methods in ``RIVALS`` with labels as late, which is chosen for each stream in hindsight; these are means over
+streams, and *worst* is the largest ratio. *Chance* is the mean LCE_100 of as many independent rounds of which exactly a
+tenth is missed on average. Rivals and peers see the scores divided by the median of the first 200; ``aci`` has the
+step 0.05 and the window 500.
+
+The first table is about late labels. The label of a round comes after the prediction of the round that is so many
+later. *Steps ahead* are forecasts of the same series 6 and 24 rounds ahead, by a regression on its last 12 values.
 
 Without a folder there are two tests more, on |N(0,1)|: *i.i.d.* is the pinball loss divided by that of the ideal radius
 (20,000 rounds); *up* the share of misses in the 50 rounds after the scores become 10 times larger in round 1000, and
@@ -30,36 +35,25 @@ import numpy as np
 
 import wane
 from wane.experiments.leaderboard import LEAST, UNIT, UNSCORED, WINDOW, entry
-from wane.learners import MultiscaleLearner
-from wane.trackers import Calibrated, blend
+from wane.streams import ForecastStream
+from wane.trackers import Blend, Calibrated, Given
 from wane.trackers.auto import PRIORITIES
-from wane.trackers.blend import Blend, pinball
-from wane.trackers.calibrated import DISCOUNTS, Given
-from wane.trackers.history import History, inverted_cdf
+from wane.trackers.calibrated import DISCOUNTS
 from wane.trackers.mixture import Mixture
-from wane.trackers.scale_models import LogScale, NoScale, RecentScale, SteadyScale
-from wane.trackers.scaled_expert import Scaled
 
 ALPHA = 0.1
 IDEAL = 1.6448536269514722  # the 0.9 quantile of |N(0,1)|
 RIVALS = {
-    "magl-d": {}, "magl": {}, "magdis": {}, "simple-ogd": {}, "sf-ogd": {"max_score": None}, "split": {}, "nex": {},
-    "faci": {}, "dtaci": {}, "aci": {"gamma": 0.05, "window": 500, "clip": True},
+    "faci": {}, "dtaci": {}, "nex": {}, "split": {}, "aci": {"gamma": 0.05, "window": 500, "clip": True}, "magl": {},
+    "magdis": {}, "trailing-window": {},
 }  # fmt: skip
-MODELS = {
-    "none": NoScale,
-    "seasons": LogScale,
-    "averages": lambda: LogScale(()),
-    "fast": lambda: RecentScale(blend.FAST),
-    "slow": lambda: RecentScale(blend.SLOW),
-}
-BOUNDS = ("levels", "quantile")  # the two radii of an expert
-LABELS = [f"{model}, {by}" for model in MODELS for by in BOUNDS]
-# As in wane.trackers.blend, whose compiled form does not show them; ``check`` compares.
-FAR, CREDIT, TRUST, PARDON, MOST, SETTLED, FAST_ONE = 2.0, 5.0, 0.999, 0.9995, 1e6, 20, 6
-FARTHEST = 2.0  # times the largest score so far
+SCALES = ("steady", "regression", "fast")
+LABELS = [f"{scale}, {by}" for scale in SCALES for by in ("levels", "quantile")]  # the two radii of an expert
+EVERY = tuple(range(len(LABELS)))
 BEFORE, AFTER, JUMP, DRAWS, BATCH, LONG = 1000, 50, 10.0, 200, 25, 20_000
-MEASURES = ("off", "lce", "pinball")
+DELAYS = (0, 10, 100)
+STEPS, LAGS, FORGET, SETTLED, LONGEST = (6, 24), 12, 0.999, 200, 9000  # of the forecasts several steps ahead
+MEASURES = ("off", "lce", "chance", "pinball")
 
 
 def gradient(radius, score):
@@ -67,54 +61,64 @@ def gradient(radius, score):
     return ALPHA if radius > score else ALPHA - 1.0
 
 
-def experts(scores):
-    """The radii of the experts of the blend, (T, 10)."""
-    each = [Scaled(ALPHA, model()) for model in MODELS.values()]
-    found = np.empty((len(scores), 2 * len(each)))
-    for t, score in enumerate(scores.tolist()):
-        for k, expert in enumerate(each):
-            found[t, 2 * k : 2 * k + 2] = expert.radii()
-            expert.learn(score)
-    record = np.maximum.accumulate(np.concatenate([[0.0], np.abs(scores[:-1])]))[:, None]
-    return np.clip(found, -FARTHEST * record, FARTHEST * record)
+@functools.cache
+def chance(rounds):
+    """The mean LCE_100 of so many independent rounds that are missed with probability alpha."""
+    missed = np.random.default_rng(0).random((200, rounds)) < ALPHA
+    return float(np.mean([wane.metrics.lce(~row, ALPHA, WINDOW) for row in missed]))
 
 
 class Stage:
-    """The scores of a stream, and what several variants need of them."""
+    """The scores of a stream, and what several variants need of them.
 
-    def __init__(self, scores):
+    Args:
+        scores: how wrong a model was.
+        forecasts: what it said and what came, where that is known.
+    """
+
+    def __init__(self, scores, forecasts=None):
         self.scores = scores
+        self.forecasts = (np.zeros(len(scores)), scores) if forecasts is None else forecasts
         self.unscored = min(UNSCORED, len(scores) // 3)
         self.unit = float(np.median(scores[:UNIT])) or float(scores[: self.unscored].mean()) or 1.0
-        unit = SteadyScale()
-        self.means = []  # the steady scale before each round
-        for score in scores.tolist():
-            self.means.append(unit.scale)
-            unit.learn(score)
+        self.losses = {}
 
     @functools.cached_property
     def experts(self):
-        return experts(self.scores)
+        """The radii of the experts before each round, (T, 6), and the steady scale."""
+        blend, radii, means = Blend(ALPHA), np.empty((len(self.scores), len(LABELS))), np.empty(len(self.scores))
+        for t, score in enumerate(self.scores.tolist()):
+            blend.predict()
+            radii[t], means[t] = np.asarray(blend.radii), blend.unit.scale
+            blend.update(score)
+        return radii, means
 
     @functools.cached_property
     def blend(self):
         return Blend(ALPHA).run(self.scores)
 
-    def rival(self, name, **settings):
+    def auto(self, delay=0, output=True, **settings):
+        """``auto`` with late labels, told what the model says or not."""
+        outputs, y = self.forecasts if output else (np.zeros(len(self.scores)), self.scores)
+        oc = wane.OnlineConformal("auto", alpha=ALPHA, history=0, **settings)
+        return oc.run(outputs, y, delay=delay).radius
+
+    def rival(self, name, delay=0, **settings):
         """A method by name, in units of the stream; an infinite radius is the largest score so far."""
         scores = self.scores / self.unit
-        if "max_score" in settings:
-            settings["max_score"] = float(scores.max())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", wane.trackers.CoverageWarning)
-            radii = wane.trackers.make(name, ALPHA, **settings).run(scores)
-        so_far = np.maximum.accumulate(np.concatenate([[0.0], scores[:-1]]))
+            oc = wane.OnlineConformal(name, alpha=ALPHA, history=0, on_unbounded="allow", **settings)
+            radii = oc.run(np.zeros(len(scores)), scores, delay=delay).radius
+        so_far = np.maximum.accumulate(np.concatenate([np.zeros(delay + 1), scores])[: len(scores)])
         return np.where(np.isfinite(radii), radii, np.where(radii > 0.0, so_far, 0.0)) * self.unit
 
-    @functools.cached_property
-    def best(self):
-        """The pinball loss of the best rival."""
-        return min(self.judge(self.rival(name, **settings))["loss"] for name, settings in RIVALS.items())
+    def best(self, delay=0):
+        """The pinball loss of the best rival with labels as late."""
+        if delay not in self.losses:
+            played = [self.rival(name, delay, **settings) for name, settings in RIVALS.items()]
+            self.losses[delay] = min(self.judge(radii)["loss"] for radii in played)
+        return self.losses[delay]
 
     def judge(self, radii):
         """Distance from the target, LCE, and pinball loss."""
@@ -123,8 +127,15 @@ class Stage:
         return {
             "off": abs(wane.metrics.coverage(covered) - (1.0 - ALPHA)),
             "lce": wane.metrics.lce(covered, ALPHA, WINDOW),
+            "chance": chance(len(scores)),
             "loss": wane.metrics.pinball(np.maximum(radii, 0.0), scores, ALPHA),
         }
+
+    def row(self, radii, delay=0):
+        """The measures, the loss relative to the best rival."""
+        found = self.judge(radii)
+        found["pinball"] = found.pop("loss") / self.best(delay) if self.best(delay) > 0.0 else 1.0
+        return found
 
 
 def corrected(stage, radii, epsilon=PRIORITIES["balanced"], discounts=DISCOUNTS):
@@ -139,147 +150,93 @@ def corrected(stage, radii, epsilon=PRIORITIES["balanced"], discounts=DISCOUNTS)
     return played
 
 
-def corrected_in_units_of(radii, stage, epsilon=PRIORITIES["balanced"]):
-    """The same, the correction multiplied by the radius itself in place of the steady scale."""
-    learner = MultiscaleLearner(None, epsilon, DISCOUNTS)
-    played = np.empty(len(radii))
-    for t, (radius, score) in enumerate(zip(radii.tolist(), stage.scores.tolist(), strict=True)):
-        played[t] = max(0.0, radius * (1.0 + learner.predict()))
-        learner.update(gradient(played[t], score))
-    return played
-
-
-class Guard:
-    """The rule of ``Blend``: far above the mixture, the fast expert is played, as long as that has paid."""
-
-    def __init__(self):
-        self.gain = 0.0
-
-    def radius(self, t, mixed, fast, mean):
-        self.speaks = t > SETTLED and mean > 0.0 and fast > FAR * abs(mixed)
-        return fast if self.speaks and self.gain > -CREDIT else mixed
-
-    def learn(self, mixed, fast, score, mean):
-        if self.speaks:
-            gain = pinball(mixed, score, ALPHA) - pinball(fast, score, ALPHA)
-            self.gain = TRUST * self.gain + min(max(gain / mean, -MOST), MOST)
-        else:
-            self.gain *= PARDON
-
-
-def blended(stage, kept=tuple(range(10)), discount=0.999, guard=True, full=False, equal=False, radii=None):
-    """``Blend`` with another mixture: of some of the experts, by other weights, with or without the guard."""
-    every = stage.experts if radii is None else radii
-    mixture, guarding = Mixture(len(kept), discount), Guard()
-    used = np.ascontiguousarray(every[:, list(kept)])
-    fast = every[:, FAST_ONE].tolist()
+def blended(stage, kept=EVERY, discount=0.999, full=False, equal=False):
+    """``Blend`` with another mixture: of some of the experts, or by other weights."""
+    every, means = stage.experts
+    mixture, used = Mixture(len(kept), discount), np.ascontiguousarray(every[:, list(kept)])
     played = np.empty(len(used))
     for t, score in enumerate(stage.scores.tolist()):
-        row, mean = used[t], stage.means[t]
-        mixed = float(row.mean()) if equal else mixture.mix(row)
-        radius = guarding.radius(t, mixed, fast[t], mean)
-        played[t] = radius if guard else mixed
-        guarding.learn(mixed, fast[t], score, mean)
-        if mean > 0.0 and not equal:
+        row = used[t]
+        played[t] = mixed = float(row.mean()) if equal else mixture.mix(row)
+        if means[t] > 0.0 and not equal:
             if full:  # losses in place of radii, at a slope of 1: the regret that is not linearised
                 losses = np.maximum(ALPHA * (row - score), (ALPHA - 1.0) * (row - score))
-                mixture.learn(losses, pinball(mixed, score, ALPHA), 1.0, mean)
+                mixture.learn(losses, gradient(mixed, score) * (mixed - score), 1.0, means[t])
             else:
-                mixture.learn(row, mixed, gradient(mixed, score), mean)
+                mixture.learn(row, mixed, gradient(mixed, score), means[t])
     return played
 
 
-def rescaled(stage):
-    """A detector in place of the guard: where the last scores are 3 averages, all experts see scores in that unit."""
-    short, long, held = RecentScale(1.0), RecentScale(80.0), 1.0
-    units = np.ones(len(stage.scores))
-    for t, score in enumerate(stage.scores.tolist()):
-        if t > SETTLED and long.scale > 0.0:
-            held = max(short.scale / long.scale, 0.97 * held)
-            units[t] = held if held > 3.0 else 1.0
-        short.learn(score)
-        long.learn(score)
-    radii = experts(stage.scores / units) * units[:, None]
-    return corrected(stage, blended(stage, guard=False, radii=radii))
-
-
-def erfi_on_scales(stage):
-    """Prototype A: averages times sums of odd learners, each with its own gradient, mixed and corrected."""
-    scales = [RecentScale(half_life) for half_life in (10.0, 40.0, 160.0, 640.0)]
-    learners = [MultiscaleLearner(None, 1.0, DISCOUNTS) for _ in range(1 + len(scales))]
-    mixture, mixed = Mixture(len(learners)), np.empty(len(stage.scores))
-    for t, score in enumerate(stage.scores.tolist()):
-        mean = stage.means[t]
-        units = [mean, *(scale.scale for scale in scales)]
-        radii = np.array([u * max(0.0, learner.predict()) for u, learner in zip(units, learners, strict=True)])
-        mixed[t] = mixture.mix(radii)
-        if mean > 0.0:
-            mixture.learn(radii, mixed[t], gradient(mixed[t], score), mean)
-        for learner, radius in zip(learners, radii.tolist(), strict=True):
-            learner.update(gradient(radius, score))
-        for scale in scales:
-            scale.learn(score)
-    return corrected(stage, mixed, epsilon=1.0)
-
-
-def erfi_on_levels(stage):
-    """The quantile of the last 1,000 scores at a level that a sum of odd learners moves."""
-    learner, past, played = MultiscaleLearner(None, ALPHA, DISCOUNTS), History(1000), np.zeros(len(stage.scores))
-    for t, score in enumerate(stage.scores.tolist()):
-        if past.bag.n > 0:
-            level = 1.0 - ALPHA + learner.predict()
-            played[t] = inverted_cdf(past.bag, min(level, 1.0)) if level > 0.0 else 0.0
-        learner.update(gradient(played[t], score))
-        past.push(score)
-    return played
-
-
-def without(*models):
+def without(scale):
     """The places of the other experts."""
-    return tuple(k for k, label in enumerate(LABELS) if label.split(",")[0] not in models)
-
-
-def windowed(stage, window):
-    """``auto`` with another window."""
-    return Calibrated(Blend(ALPHA, window), epsilon=PRIORITIES["balanced"]).run(stage.scores)
+    return tuple(k for k, label in enumerate(LABELS) if label.split(",")[0] != scale)
 
 
 def variants():
     """Every variant by name: a function of the stage."""
     found = {
-        f"`auto`, {name}": lambda s, e=epsilon: corrected(s, s.blend, e)
-        for name, epsilon in sorted(PRIORITIES.items(), key=lambda item: item[1] != PRIORITIES["balanced"])
+        f"`auto`, {name}": lambda s, p=name: s.auto(priority=p)
+        for name in sorted(PRIORITIES, key=lambda name: name != "balanced")
     }
+    found["`auto`, from the scores alone"] = lambda s: s.auto(output=False)
     found |= {f"`{name}`": lambda s, name=name: s.rival(name) for name in ("faci", "dtaci", "nex", "pid", "magl")}
-    found["erfi sums on five scales, mixed, corrected"] = erfi_on_scales
-    found["erfi sum on the level of a quantile"] = erfi_on_levels
-    found |= {f"expert alone: {label}": lambda s, k=k: s.experts[:, k] for k, label in enumerate(LABELS)}
+    found |= {f"expert alone: {label}": lambda s, k=k: s.experts[0][:, k] for k, label in enumerate(LABELS)}
     found["blend without correction"] = lambda s: s.blend
-    found["blend without correction and guard"] = lambda s: blended(s, guard=False)
     found["equal weights"] = lambda s: corrected(s, blended(s, equal=True))
-    for discount in (0.99, 0.998, 0.9999):
+    for discount in (0.99, 0.9999):
         found[f"mixture with discount {discount}"] = lambda s, d=discount: corrected(s, blended(s, discount=d))
     found["mixture by full losses"] = lambda s: corrected(s, blended(s, full=True))
-    found["without the seasonal model"] = lambda s: corrected(s, blended(s, without("seasons")))
-    found["without fast and slow in the mixture"] = lambda s: corrected(s, blended(s, without("fast", "slow")))
-    found["without the guard"] = lambda s: corrected(s, blended(s, guard=False))
-    found["a detector that rescales all experts, for the guard"] = rescaled
-    found |= {f"window of {n}": lambda s, n=n: windowed(s, n) for n in (250, 500, 2000)}
+    for scale in SCALES:
+        found[f"without the experts: {scale}"] = lambda s, scale=scale: corrected(s, blended(s, without(scale)))
     for grid in ((1.0,), (0.9, 1.0)):
         name = ", ".join(f"{d:g}" for d in grid)
         found[f"correction with discounts {name}"] = lambda s, g=grid: corrected(s, s.blend, discounts=g)
-    found["correction in units of the blend"] = lambda s: corrected_in_units_of(s.blend, s)
     return found
 
 
-def on_stream(scores):
-    """Every variant on one stream."""
-    stage = Stage(scores)
-    rows = {}
-    for name, play in variants().items():
-        row = stage.judge(play(stage))
-        row["pinball"] = row.pop("loss") / stage.best if stage.best > 0.0 else 1.0
-        rows[name] = row
+def late_variants():
+    """What is played with late labels: a function of the stage and the delay."""
+    return {
+        "`auto`": lambda s, d: s.auto(d),
+        "`auto`, from the scores alone": lambda s, d: s.auto(d, output=False),
+        **{f"`{name}`": lambda s, d, name=name: s.rival(name, d) for name in ("faci", "nex", "split", "magl")},
+    }
+
+
+def steps_ahead(y, h):
+    """Forecasts of a series h rounds ahead from its last values: a regression that learns as labels come."""
+    unit = float(np.median(np.abs(y[:100] - np.median(y[:100])))) or 1.0
+    middle = float(np.median(y[:100]))
+    z, n = (y - middle) / unit, LAGS + 1
+    past = np.ones((len(y), n))
+    for k in range(LAGS):
+        past[k:, 1 + k] = z[: len(y) - k]
+    weights, spread, found = np.eye(n)[1], 10.0 * np.eye(n), np.full(len(y), np.nan)
+    for t in range(LAGS, len(y) - h):
+        if t - h >= LAGS:  # the label of the forecast that was made h rounds ago has come
+            x = past[t - h]
+            gain = spread @ x / (FORGET + x @ spread @ x)
+            weights = weights + gain * (z[t] - x @ weights)
+            spread = (spread - np.outer(gain, x @ spread)) / FORGET
+            spread *= min(1.0, 1e6 / np.trace(spread))
+        found[t + h] = np.clip(past[t] @ weights, z[: t + 1].min() - 2.0, z[: t + 1].max() + 2.0)
+    known = np.isfinite(found) & (np.arange(len(y)) >= LAGS + SETTLED)
+    return y[known], (found * unit + middle)[known]
+
+
+def on_stream(scores, forecasts):
+    """Every variant on one stream, late ones too."""
+    stage = Stage(scores, forecasts)
+    rows = {name: stage.row(play(stage)) for name, play in variants().items()}
+    for delay in DELAYS:
+        rows |= {(name, delay): stage.row(play(stage, delay), delay) for name, play in late_variants().items()}
+    if forecasts is not None:
+        for h in STEPS:
+            y, y_hat = steps_ahead(forecasts[1][:LONGEST], h)
+            if len(y) >= LEAST:
+                ahead = Stage(np.abs(y - y_hat), (y_hat, y))
+                played = {name: play(ahead, h - 1) for name, play in late_variants().items()}
+                rows |= {(name, f"{h} ahead"): ahead.row(radii, h - 1) for name, radii in played.items()}
     return rows
 
 
@@ -312,13 +269,17 @@ def check():
 
 
 def streams(folder):
-    """Name and scores of each stream that is long enough."""
+    """Name, scores, and forecasts with outcomes where there are any, of each stream that is long enough."""
     found = wane.streams.read_all(folder) if folder else [wane.streams.make(name) for name in wane.streams.names()]
-    entries = [entry(stream.name, [stream]) for stream in found]
-    for one in entries:
+    kept = []
+    for stream in found:
+        one = entry(stream.name, [stream])
         if not one.scores:
             print(f"{one.name}: shorter than {LEAST} rounds, left out", file=sys.stderr)
-    return [(one.name, one.scores[0]) for one in entries if one.scores]
+            continue
+        plain = isinstance(stream, ForecastStream) and np.array_equal(np.abs(stream.y - stream.y_hat), one.scores[0])
+        kept.append((one.name, one.scores[0], (stream.y_hat, stream.y) if plain else None))
+    return kept
 
 
 def play_all(played, synthetic):
@@ -330,8 +291,8 @@ def play_all(played, synthetic):
             jobs[pool.submit(on_iid)] = "iid"
             for start in range(0, DRAWS, BATCH):
                 jobs[pool.submit(on_jumps, range(start, start + BATCH))] = f"jumps {start}"
-        for name, scores in sorted(played, key=lambda pair: -len(pair[1])):
-            jobs[pool.submit(on_stream, scores)] = f"stream {name}"
+        for name, *given in sorted(played, key=lambda one: -len(one[1])):
+            jobs[pool.submit(on_stream, *given)] = f"stream {name}"
         start = time.perf_counter()
         for count, job in enumerate(concurrent.futures.as_completed(jobs), 1):
             results[jobs[job]] = job.result()
@@ -339,20 +300,35 @@ def play_all(played, synthetic):
     return results
 
 
+def cells(rows):
+    """Means over streams, and the worst loss."""
+    off, lce, luck, ratio = (np.mean([row[key] for row in rows]) for key in MEASURES)
+    return [f"{off:.4f}", f"{lce:.3f} ({luck:.3f})", f"{ratio:.3f}", f"{max(row['pinball'] for row in rows):.3f}"]
+
+
+HEAD = "off target | LCE_100 (chance) | pinball | worst"
+
+
 def table(results, names):
     """Means over the two halves of the streams, in Markdown."""
-    halves = (names[0::2], names[1::2])
-    head = " | ".join("off target | LCE_100 | pinball | worst" for half in halves if half)
-    yield f"| variant | {head} |"
-    yield "| --- " * (1 + 4 * sum(bool(half) for half in halves)) + "|"
+    halves = [half for half in (names[0::2], names[1::2]) if half]
+    yield f"| variant | {' | '.join([HEAD] * len(halves))} |"
+    yield "| --- " * (1 + 4 * len(halves)) + "|"
     for variant in variants():
-        cells = []
-        for half in halves:
-            rows = [results[f"stream {name}"][variant] for name in half]
-            if rows:
-                off, lce, ratio = (np.mean([row[key] for row in rows]) for key in MEASURES)
-                cells += [f"{off:.4f}", f"{lce:.3f}", f"{ratio:.3f}", f"{max(row['pinball'] for row in rows):.3f}"]
-        yield f"| {variant} | " + " | ".join(cells) + " |"
+        both = [cell for half in halves for cell in cells([results[f"stream {name}"][variant] for name in half])]
+        yield f"| {variant} | " + " | ".join(both) + " |"
+
+
+def late_table(results, names):
+    """Means over all streams for each delay, in Markdown."""
+    yield f"| labels | method | {HEAD} |"
+    yield "| --- " * 6 + "|"
+    for when in (*DELAYS, *(f"{h} ahead" for h in STEPS)):
+        for variant in late_variants():
+            rows = [results[f"stream {name}"].get((variant, when)) for name in names]
+            if any(rows):
+                said = when if isinstance(when, str) else f"{when} late"
+                yield f"| {said} | {variant} | " + " | ".join(cells([row for row in rows if row])) + " |"
 
 
 def synthetic_table(results):
@@ -372,15 +348,17 @@ def main():
     options = parser.parse_args()
     check()
     played = streams(options.streams)
-    names = [name for name, _ in played]
+    names = [name for name, *_ in played]
     results = play_all(played, synthetic=options.streams is None)
     for title, half in (("First", names[0::2]), ("Second", names[1::2])):
         print(f"{title} half: {len(half)} streams" + (f", {', '.join(half)}." if len(half) <= 20 else "."))
+    print("", *late_table(results, names), sep="\n")
     print("", *table(results, names), sep="\n")
     if options.streams is None:
         print("", *synthetic_table(results), sep="\n")
     if options.json:
-        print(json.dumps({"compiled": wane.compiled(), "first": names[0::2], "second": names[1::2], **results}))
+        said = {job: {str(name): row for name, row in rows.items()} for job, rows in results.items()}
+        print(json.dumps({"compiled": wane.compiled(), "first": names[0::2], "second": names[1::2], **said}))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ def makers():
     made["conformal-random"] = partial(
         OnlineConformal, "magl-d", scores.RAPS(seed=1, classes=list("abc")), 0.2, **small
     )
+    made["conformal-auto"] = partial(OnlineConformal, "auto", "cqr", 0.1, **small)  # with notes of late labels
+    made["panel-auto"] = partial(Panel, "auto", alpha=0.1)
     made["panel-flat"] = partial(Panel, "magl", [0.1, 0.3], warm_up=4, epsilon="auto")
     made["panel-objects"] = partial(Panel, "aci", score="signed", on_unbounded="allow")
     made["panel-groups"] = partial(Groups, "magl-d", alpha=0.2)

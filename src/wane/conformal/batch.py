@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wane.checks import discount_factors, whole
+from wane.conformal.foresight import checked_contexts, foreseen
 from wane.conformal.labels import note
+from wane.conformal.notes import room
 from wane.conformal.predictions import Alarm, Table
 from wane.conformal.rounds import play_rows
 from wane.conformal.waiting import Made
@@ -31,7 +33,14 @@ BEFORE = 1 << 62  # where the uniforms of warm_start begin: predictions never ge
 
 
 def run(
-    oc: OnlineConformal, outputs: Any, y: Any, delay: Any, ids: Any, discounts: Any, late: list[tuple[Any, Any]]
+    oc: OnlineConformal,
+    outputs: Any,
+    y: Any,
+    delay: Any,
+    ids: Any,
+    discounts: Any,
+    late: list[tuple[Any, Any]],
+    context: Any = None,
 ) -> tuple[Table, list[Alarm]]:
     """Play all rounds, and return the table and the alarms that the caller has to deliver.
 
@@ -53,6 +62,7 @@ def run(
     u = uniforms(score.seed, waiting.made, rounds) if score.randomised else None
     scores = settings.scores(outputs, labels, known, u)
     names = checked_ids(oc, ids, rounds)
+    further = checked_contexts(context, oc._levels.context, rounds)
     old, old_scores = late_scores(oc, late, delay, rounds)
 
     # Lay out the rows for the loop: first the n older predictions whose labels come now, one after each of the first
@@ -66,11 +76,17 @@ def run(
 
     # An older prediction is learned at the radius that was played for it, so its row starts with what was kept.
     radii, widths = np.empty((n + rounds, settings.width)), np.zeros((len(oc.alphas), n + rounds))
+    ends = np.full(n + rounds, rounds)
+    notes, slots = room(oc._levels, pos, ends, delay + 1, below, np.arange(n + rounds) < n)
     for i in np.flatnonzero(~np.isnan(old_scores[:, 0])):
         prediction = waiting.pending[old[i]]
         radii[i], widths[:, i] = prediction.radii, prediction.widths
+        if prediction.note:
+            notes[slots[i]] = prediction.note
     own, playing = np.empty((n + rounds + 1, settings.width)), np.full(1, n, dtype=np.intp)
     floors = np.concatenate([np.zeros(n), settings.floors(outputs, u)])
+    given = foreseen(oc._levels, score, oc._moment() + np.arange(rounds), floors[n:], outputs, further)
+    given = np.concatenate([np.zeros((n, given.shape[1])), given]) if len(given) else given
 
     # From here on trackers and monitors change. Keep what they were, because every step below can still fail.
     untaught = np.full(rounds, oc._levels.untaught())
@@ -80,7 +96,7 @@ def run(
     try:
         # Play the rounds. If a tracker raises, the error names the round that was being predicted.
         try:
-            arrays = (floors, below, above, d, radii, own, playing)
+            arrays = (floors, below, above, d, radii, own, playing, given, notes, slots)
             play_rows(oc._levels, n, n + rounds, 0, n, pos.data, rounds, delay + 1, *[array.data for array in arrays])
         except BaseException as error:
             plain_data.name_round(error, int(playing[0]) - n)
@@ -119,7 +135,8 @@ def run(
 
         # Record, in a copy, which predictions wait and which got their labels.
         after = copy(waiting)
-        remember(oc, after, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered)
+        rows = (radii, widths, own, below, above, covered, notes, slots)
+        remember(oc, after, outputs, u, names, old, arriving, delay, *rows)
         oc._waiting = after
     except BaseException:
         oc._alarmed, oc._waiting = alarmed, waiting
@@ -228,7 +245,9 @@ def watch(
     return [alarm for _, _, alarm in sorted(found, key=lambda a: a[:2])]
 
 
-def remember(oc, waiting, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered):
+def remember(
+    oc, waiting, outputs, u, names, old, arriving, delay, radii, widths, own, below, above, covered, notes, slots
+):
     """Bring ``waiting``, a copy of ``oc._waiting``, to the state in which single steps would have left it.
 
     If predictions may expire during the batch, every round is gone through in order, because which one expires
@@ -281,7 +300,8 @@ def remember(oc, waiting, outputs, u, names, old, arriving, delay, radii, widths
         if made.number >= first:
             t = made.number - first
             uniform, wide = None if u is None else float(u[t]), tuple(widths[:, n + t].tolist())
-            waiting.pending[key] = Made(key, made.number, oc.score.row(outputs, t), uniform, made.radii, wide)
+            kept = tuple(notes[slots[n + t]].tolist()) if len(slots) else ()
+            waiting.pending[key] = Made(key, made.number, oc.score.row(outputs, t), uniform, made.radii, wide, kept)
 
     # Predictions that were skipped above count too, and their ids stay in use.
     waiting.made = first + rounds

@@ -101,7 +101,9 @@ class Label:
         del self.waiting.pending[self.made.id]
 
     def _teach(self):
-        self.before, self.after = self.levels.teach(self.below, self.above, self.made.radii, self.discount)
+        self.before, self.after = self.levels.teach(
+            self.below, self.above, self.made.radii, self.discount, self.made.note
+        )
 
     def _count(self):
         """Record the round in the monitors, and note the alarms."""

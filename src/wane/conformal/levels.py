@@ -22,6 +22,7 @@ from wane.covered import covers, holds
 from wane.state import data as plain_data
 from wane.state.cells import Cells
 from wane.trackers.base import Tracker
+from wane.trackers.context import fill, put_further, rows_for
 
 INFINITY = float("inf")
 NAN = float("nan")
@@ -47,6 +48,24 @@ class Level:
         radii[t, column] = radius
         if self.wider is not None:
             self.wider._play(radius, radii, t, own, u, column + 1)
+
+    def _foresee(self, given, t):
+        """Tell each tracker what is known of the round that is predicted next."""
+        self.tracker._foresee(given, t)
+        if self.wider is not None:
+            self.wider._foresee(given, t)
+
+    def _note(self, cells):
+        """List what each tracker keeps with a prediction, for writing or reading a note."""
+        self.tracker._note(cells)
+        if self.wider is not None:
+            self.wider._note(cells)
+
+    def _own(self, own, u, column):
+        """Write to row u what each tracker would play by itself in a round of which nothing is known."""
+        own[u, column] = self.tracker._predict()
+        if self.wider is not None:
+            self.wider._own(own, u, column + 1)
 
     def _fields(self, cells):
         """List the states of all trackers from this level outwards, for writing or reading a row."""
@@ -98,6 +117,10 @@ class Levels:
         self.own: Any = np.empty((1, len(trackers))).data
         self.cells: Any = Cells()
         self.alone = len(trackers) == 1
+        self.noted = sum(t.noted() for t in trackers)  # how many numbers are kept with a prediction
+        self.context = max(t.context for t in trackers)  # how many numbers of the user's they hear of each round
+        self.given: Any = rows_for(1, self.context).data
+        self.slip: Any = np.zeros((1, self.noted)).data
         self.kept: Any = np.zeros((1, self.flat())).data  # the states before a label, where its update may fail
         self.fragile = not all(t.atomic for t in trackers) or any(map(interruptible, trackers))
 
@@ -107,6 +130,18 @@ class Levels:
             return (self._play_one(floor),)
         self._play(floor, self.radii, 0, self.own, 0)
         return tuple([self.radii[0, c] for c in range(len(self.trackers))])
+
+    def foresee(self, moment: float, floor: float, output: float, context: tuple[float, ...]) -> None:
+        """Tell the trackers what is known of the round that is predicted next; see ``wane.trackers.context``."""
+        fill(self.given, 0, moment, floor, output)
+        for i in range(len(context)):
+            put_further(self.given, 0, i, context[i])
+        self._foresee(self.given, 0)
+
+    def note(self) -> tuple[float, ...]:
+        """Return what must be kept with the prediction that was just made, so that its label can come late."""
+        self._write_note(self.slip, 0)
+        return tuple([self.slip[0, i] for i in range(self.noted)])
 
     def bounded(self, radii: tuple[float, ...]) -> bool:
         """Say whether every radius is finite."""
@@ -136,22 +171,32 @@ class Levels:
             return (self.first.tracker._predict(),)
         return tuple([tracker.predict() for tracker in self.trackers])
 
-    def update(self, lower: float, upper: float, radii: tuple[float, ...], discount: float) -> tuple[Any, Any]:
+    def update(
+        self, lower: float, upper: float, radii: tuple[float, ...], discount: float, note: tuple[float, ...] = ()
+    ) -> tuple[Any, Any]:
         """Learn one label: the score of each side (``upper`` is for the second), and the radii that were played.
+
+        ``note`` is what was kept with the prediction; it is empty where nothing was.
 
         Returns what the trackers would play by themselves before and after it.
         """
         before = self.keep() if self.fragile else None
         try:
-            return self.teach(lower, upper, radii, discount)
+            return self.teach(lower, upper, radii, discount, note)
         except BaseException:
             if self.fragile:
                 self.put_back(before)
             raise
 
-    def teach(self, lower: float, upper: float, radii: tuple[float, ...], discount: float) -> tuple[Any, Any]:
+    def teach(
+        self, lower: float, upper: float, radii: tuple[float, ...], discount: float, note: tuple[float, ...] = ()
+    ) -> tuple[Any, Any]:
         """Do what ``update`` does, but leave it to the caller to keep the states and to put them back."""
         own = self.own_radii()
+        if len(note) > 0:
+            for i in range(self.noted):
+                self.slip[0, i] = note[i]
+            self._read_note(self.slip, 0)
         if self.alone:
             self._learn_one(lower, radii[0], discount)
         else:
@@ -211,6 +256,32 @@ class Levels:
                 upper = -lower
             self.first._play(lower, radii, t, own, u, 0)
             self.second._play(upper, radii, t, own, u, self.count)
+
+    def _foresee(self, given, t):
+        self.first._foresee(given, t)
+        if self.second is not None:
+            self.second._foresee(given, t)
+
+    def _write_note(self, notes, i):
+        """Put what a prediction keeps into row i."""
+        self.cells._write(notes, i)
+        self._note(self.cells)
+
+    def _read_note(self, notes, i):
+        """Give the trackers back what row i has kept, for the label that they learn next."""
+        self.cells._read(notes, i)
+        self._note(self.cells)
+
+    def _note(self, cells):
+        self.first._note(cells)
+        if self.second is not None:
+            self.second._note(cells)
+
+    def _own(self, own, u):
+        """Write to row u what each tracker would play in a round of which nothing is known."""
+        self.first._own(own, u, 0)
+        if self.second is not None:
+            self.second._own(own, u, self.count)
 
     def flat(self) -> int:
         """How many floats hold the state of all trackers; 0 if no fixed number does."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from wane.checks import described, discount_factor, whole
 from wane.conformal.certificates import bound_of, gradients_of
+from wane.conformal.foresight import checked_context
 from wane.conformal.labels import Label, learn
 from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
@@ -112,7 +113,7 @@ class OnlineConformal:
         doc="The trackers, in the order of alpha; with two sides, those of the lower side first.",
     )
 
-    def predict(self, output: Any, id: Hashable | None = None) -> Prediction:
+    def predict(self, output: Any, id: Hashable | None = None, context: Any = None) -> Prediction:
         """Make the set around a model output. It waits for its label under its id.
 
         Before the first label there is no interval: ``lower``, ``upper`` and ``width`` are NaN, no label is in it, and
@@ -121,16 +122,18 @@ class OnlineConformal:
         Args:
             output: what the score needs of the model: a number, a pair, probabilities, or a vector.
             id: your own key, under which no other prediction waits; by default the next whole number.
+            context: numbers that say how hard this round is, such as a volatility: as many as the method ``auto`` was
+                told to expect (``context=2``). By default they are 0.
         """
         with self._lock:
-            prepared = self._prepare(output, None if id is None else checked_key(id))
+            prepared = self._prepare(output, None if id is None else checked_key(id), context)
             self._waiting.add_prepared(prepared)
             return prepared[0]
 
-    def preview(self, output: Any) -> Prediction:
+    def preview(self, output: Any, context: Any = None) -> Prediction:
         """Return the set that ``predict`` would return now. It has no id, waits for no label, and changes nothing."""
         with self._lock:
-            prediction = self._prepare(output, None)[0]
+            prediction = self._prepare(output, None, context)[0]
             prediction.id = None
             return prediction
 
@@ -158,6 +161,7 @@ class OnlineConformal:
         ids: Sequence[Hashable] | None = None,
         discounts: Any = None,
         late: dict[Hashable, Any] | None = None,
+        context: Any = None,
     ) -> Table:
         """Replay whole arrays, bit for bit as step by step. After an error, everything is as before the call.
 
@@ -169,13 +173,14 @@ class OnlineConformal:
             ids: your own keys, one for each round.
             discounts: None, one number, one for each label of ``y``, or a function of the number of labels so far.
             late: labels of waiting predictions by id, at most ``delay`` of them; the i-th is revealed after round i.
+            context: the numbers that ``predict`` takes, a row for each round.
         """
         from wane.conformal import batch
 
         if late is not None and not isinstance(late, dict):
             raise InputTypeError(f"must be a dict of labels by id, got {described(late)}", about="late")
         with self._lock:
-            table, alarms = batch.run(self, outputs, y, delay, ids, discounts, list((late or {}).items()))
+            table, alarms = batch.run(self, outputs, y, delay, ids, discounts, list((late or {}).items()), context)
         tell(self.on_alarm, alarms)
         return table
 
@@ -275,7 +280,12 @@ class OnlineConformal:
 
     # The parts of a step. Their callers hold the lock.
 
-    def _prepare(self, output: Any, id: Hashable | None) -> tuple[Any, ...]:
+    def _moment(self) -> int:
+        """Return the number of the round that is predicted next, as the trackers count: past labels come first."""
+        learned_before = self._levels.trackers[0].rounds - self.monitors[0].rounds  # in ``warm_start``
+        return self._waiting.made + learned_before
+
+    def _prepare(self, output: Any, id: Hashable | None, context: Any = None) -> tuple[Any, ...]:
         """Do all of a prediction that can fail, without changing anything.
 
         Returns the prediction and what ``Waiting.add`` needs.
@@ -285,7 +295,15 @@ class OnlineConformal:
         output = score.output(output)
         id = waiting.next_id if id is None else waiting.free(id)
         u = float(uniforms(score.seed, waiting.made, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
-        radii = levels.predict(score.floor(output, u))
+        floor = score.floor(output, u)
+        note: tuple[float, ...] = ()
+        if levels.noted:
+            levels.foresee(self._moment(), floor, score.centre(output), checked_context(context, levels.context))
+        elif context is not None:
+            checked_context(context, 0)
+        radii = levels.predict(floor)
+        if levels.noted:
+            note = levels.note()
         if settings.finite_only and not levels.bounded(radii):
             raise settings.unbounded(radii)
         each = radii
@@ -299,7 +317,7 @@ class OnlineConformal:
         if levels.untaught():
             sets = settings.shown_sets(sets, radii)
         radius = each if settings.several else each[0]
-        return Prediction(id, settings.alpha, sets, radius, levels.cold()), id, output, u, radii, widths
+        return Prediction(id, settings.alpha, sets, radius, levels.cold()), id, output, u, radii, widths, note
 
     def _learn(self, id: Hashable, y: Any, d: float) -> list[Alarm]:
         """Do all of ``update`` except calling on_alarm, and return the alarms.

@@ -18,7 +18,7 @@ NAN = float("nan")
 
 def play_streams(
     levels, states, places, starts, news, begins, first, last, pos, ends, lag, floors, lower, upper, discounts, radii,
-    own, playing,
+    own, playing, given, notes, slots,
 ):  # fmt: skip
     """Play the streams ``first`` to ``last``; the state of stream s is ``states[places[s]]``.
 
@@ -32,12 +32,15 @@ def play_streams(
             levels._read(states, places[s])
             news[s] = play_rows(
                 levels, news[s], starts[s + 1], starts[s], begins[s], pos, ends[s], lag, floors, lower, upper,
-                discounts, radii, own, playing,
+                discounts, radii, own, playing, given, notes, slots,
             )  # fmt: skip
             levels._write(states, places[s])
 
 
-def play_rows(levels, first, last, learned, begin, pos, end, lag, floors, lower, upper, discounts, radii, own, playing):
+def play_rows(
+    levels, first, last, learned, begin, pos, end, lag, floors, lower, upper, discounts, radii, own, playing, given,
+    notes, slots,
+):  # fmt: skip
     """Predict the rows ``first`` to ``last`` of one stream; before each prediction, learn the labels that are known.
 
     Args:
@@ -54,46 +57,60 @@ def play_rows(levels, first, last, learned, begin, pos, end, lag, floors, lower,
         radii: filled in for the rows that are predicted.
         own: filled in with what each tracker would play by itself, if it has a row for each row; else scratch space.
         playing: its only entry is set to the row that is being predicted, so that an error can name it.
+        given: what is known of each row before it is predicted (``wane.trackers.context``).
+        notes, slots: what predictions keep until their label is learned, and the row of ``notes`` for each row. If the
+            trackers keep nothing, all three are empty.
 
     Returns the first row whose label is not learned.
     """
     record_own = own.shape[0] > 1
     for t in range(first, last):
         while learned < t and pos[learned] + lag <= pos[t]:
-            learn(levels, learned, lower, upper, discounts, radii)
+            learn(levels, learned, lower, upper, discounts, radii, notes, slots)
             learned = learned + 1
         playing[0] = t
         if t < begin:
             for c in range(radii.shape[1]):
                 radii[t, c] = NAN
+        elif levels.noted > 0:
+            levels._foresee(given, t)
+            levels._play(floors[t], radii, t, own, t if record_own else 0)
+            levels._write_note(notes, slots[t])
+            if record_own:  # without what is known of this round, as between two rounds
+                levels._own(own, t)
         elif levels.alone and not record_own:  # faster, and the same result
             radii[t, 0] = levels._play_one(floors[t])
         else:
             levels._play(floors[t], radii, t, own, t if record_own else 0)
     while learned < last and pos[learned] + lag <= end:
-        learn(levels, learned, lower, upper, discounts, radii)
+        learn(levels, learned, lower, upper, discounts, radii, notes, slots)
         learned = learned + 1
     return learned
 
 
-def learn(levels, row, lower, upper, discounts, radii):
+def learn(levels, row, lower, upper, discounts, radii, notes, slots):
     """Learn the label of a row, if it has one. In the warm-up no radius was played, so each tracker plays its own."""
     if lower[row] == lower[row]:
         discount = discounts[row] if discounts.shape[0] > 0 else NAN
         if radii[row, 0] != radii[row, 0]:
             levels._warm(lower[row], upper[row])
-        elif levels.alone:
+            return 0
+        if levels.noted > 0:
+            levels._read_note(notes, slots[row])
+        if levels.alone:
             levels._learn_one(lower[row], radii[row, 0], discount)
         else:
             levels._learn(lower[row], upper[row], radii, row, discount)
     return 0
 
 
-def predict_streams(levels, states, streams, floors, radii, own):
+def predict_streams(levels, states, streams, floors, radii, own, given):
     """Make one prediction for each of the given streams."""
     with cython.nogil:
         for j in range(streams.shape[0]):
             levels._read(states, streams[j])
+            if levels.noted > 0:
+                levels._foresee(given, j)
             levels._play(floors[j], radii, j, own, 0)
 
 
@@ -109,12 +126,17 @@ def ready_streams(levels, states, streams, lower, upper):
                 levels._write(states, streams[j])  # it may hold that a warning was given
 
 
-def update_streams(levels, states, streams, lower, upper, radii):
-    """Learn one label for each of the given streams; NaN means that there is none."""
+def update_streams(levels, states, streams, lower, upper, radii, given):
+    """Learn one label for each of the given streams; NaN means that there is none.
+
+    No stream has learned since its prediction, so what was known of the round says what was predicted.
+    """
     with cython.nogil:
         for j in range(streams.shape[0]):
             if lower[j] == lower[j]:
                 levels._read(states, streams[j])
+                if levels.noted > 0:
+                    levels._foresee(given, j)
                 levels._learn(lower[j], upper[j], radii, j, NAN)
                 levels._write(states, streams[j])
 

@@ -98,12 +98,14 @@ class ManySeries:
         with self._lock:
             return list(self.series)
 
-    def predict(self, output: Any, id: Hashable | None = None, series: Hashable | None = None) -> Prediction:
+    def predict(
+        self, output: Any, id: Hashable | None = None, series: Hashable | None = None, context: Any = None
+    ) -> Prediction:
         """Make the set around a model output of a series. A series begins with its first prediction."""
         with self._lock:
             series = named(series)
             if series in self.series:
-                return self.series[series].predict(output, id)
+                return self.series[series].predict(output, id, context)
             if len(self.series) >= self.max_series:
                 raise SeriesError(
                     f"no room for the series {described(series)}",
@@ -111,7 +113,7 @@ class ManySeries:
                     cure=f"there are {self.max_series} (max_series) already",
                 )
             new = copy.copy(self.pattern)
-            prediction = new.predict(output, id)
+            prediction = new.predict(output, id, context)
             self.series[series] = new  # after the prediction: an error leaves no series behind
             return prediction
 

@@ -51,6 +51,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
                     made.u,
                     encode(made.radii),
                     encode(made.widths),
+                    *([encode(made.note)] if made.note else []),
                 ]
                 for id, made in oc._waiting.pending.items()
             ],
@@ -98,11 +99,12 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
     oc._alarmed = {(float(alpha), str(side)): whole("round", at, 0) for alpha, side, at in memory["alarmed"]}
     for monitor, inside in zip(oc.monitors, memory["monitors"], strict=True):
         plain_data.restore(monitor, inside)
-    for id, number, output, u, radii, widths in memory["pending"]:
+    for id, number, output, u, radii, widths, *note in memory["pending"]:
+        kept = numbers(note[0], oc._levels.noted) if note else ()
         radii, widths = numbers(radii, len(trackers)), numbers(widths, len(oc.alphas))
         output = oc.score.output(decode_value(output))
         key = decode_key(id)
-        waiting.pending[key] = Made(key, whole("number", number, 0), output, u, radii, widths)
+        waiting.pending[key] = Made(key, whole("number", number, 0), output, u, radii, widths, kept)
     for id, status, radii, *rest in memory["closed"]:
         more = [tuple(v) if isinstance(v, list) else v for v in map(decoded, rest)]
         waiting.closed[decode_key(id)] = (status, numbers(radii, len(trackers)), *more)

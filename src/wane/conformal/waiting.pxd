@@ -3,7 +3,7 @@ cimport cython
 @cython.final
 cdef class Made:
     cdef readonly object id, number, output, u
-    cdef readonly tuple radii, widths
+    cdef readonly tuple radii, widths, note
 
 @cython.final
 cdef class Waiting:
@@ -11,7 +11,7 @@ cdef class Waiting:
     cdef public object made, expired, next_id, pending, closed
     cpdef free(self, id)
     @cython.locals(made=Made)
-    cpdef add(self, id, output, u, tuple radii, tuple widths)
+    cpdef add(self, id, output, u, tuple radii, tuple widths, tuple note=*)
     cpdef add_prepared(self, tuple prepared)
     cpdef reserve(self, id)
     cpdef Made find(self, id)

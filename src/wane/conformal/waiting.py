@@ -18,11 +18,18 @@ class Made:
     """A prediction that waits for its label, with everything that is needed to learn it.
 
     ``id`` is the very key under which it waits, ``number`` counts predictions, ``u`` is the uniform of a randomised
-    score, ``radii`` are by column and ``widths`` by level.
+    score, ``radii`` are by column and ``widths`` by level, and ``note`` is what the trackers keep with it.
     """
 
     def __init__(
-        self, id: Hashable, number: int, output: Any, u: Any, radii: tuple[float, ...], widths: tuple[float, ...]
+        self,
+        id: Hashable,
+        number: int,
+        output: Any,
+        u: Any,
+        radii: tuple[float, ...],
+        widths: tuple[float, ...],
+        note: tuple[float, ...] = (),
     ) -> None:
         """Keep what was predicted."""
         self.id = id
@@ -31,6 +38,7 @@ class Made:
         self.u = u
         self.radii = radii
         self.widths = widths
+        self.note = note
 
 
 class Waiting:
@@ -59,9 +67,17 @@ class Waiting:
             )
         return id
 
-    def add(self, id: Any, output: Any, u: float | None, radii: tuple[float, ...], widths: tuple[float, ...]) -> None:
+    def add(
+        self,
+        id: Any,
+        output: Any,
+        u: float | None,
+        radii: tuple[float, ...],
+        widths: tuple[float, ...],
+        note: tuple[float, ...] = (),
+    ) -> None:
         """Let a prediction wait for its label. If too many wait, the oldest expires."""
-        self.pending[id] = Made(id, self.made, output, u, radii, widths)
+        self.pending[id] = Made(id, self.made, output, u, radii, widths, note)
         self.made += 1
         self.reserve(id)
         if len(self.pending) > self.most:
@@ -70,7 +86,7 @@ class Waiting:
 
     def add_prepared(self, prepared: tuple[Any, ...]) -> None:
         """Do what ``add`` does with what an ``OnlineConformal`` has prepared: a prediction, and the arguments."""
-        self.add(prepared[1], prepared[2], prepared[3], prepared[4], prepared[5])
+        self.add(prepared[1], prepared[2], prepared[3], prepared[4], prepared[5], prepared[6])
 
     def reserve(self, id: Any) -> None:
         """Raise ``next_id`` above an id that is in use. (1, 1.0 and True are the same key.)"""
@@ -178,7 +194,10 @@ class Waiting:
 
     def __reduce__(self) -> Any:
         """Let copies and pickles share nothing that changes."""
-        pending = [(id, made.number, made.output, made.u, made.radii, made.widths) for id, made in self.pending.items()]
+        pending = [
+            (id, made.number, made.output, made.u, made.radii, made.widths, made.note)
+            for id, made in self.pending.items()
+        ]
         return restored, (self.most, self.history, self.made, self.expired, self.next_id, pending, self.closed.copy())
 
 

@@ -18,10 +18,13 @@ import numpy as np
 
 from wane.checks import whole
 from wane.conformal import rounds
+from wane.conformal.foresight import foreseen
 from wane.conformal.levels import Levels
+from wane.conformal.notes import room
 from wane.conformal.rounds import add_in_order, play_streams
 from wane.errors import WaneError
-from wane.panel.arrays import Played, Tail
+from wane.panel.arrays import Played
+from wane.panel.tail import Tail
 from wane.panel.undo import keep
 from wane.trackers.loss_tracker import guessed_epsilon
 
@@ -160,15 +163,15 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
     settings, places, starts = panel.settings, rows.places, rows.starts
     below, above = settings.scores(rows.outputs, rows.labels, rows.known)
     floors = settings.floors(rows.outputs)
-    lengths = np.diff(starts)
-    pos = rows.pos
+    lengths, pos = np.diff(starts), rows.pos
     if pos is None:  # count the rows of each stream up to its end
         pos = np.arange(len(below)) + np.repeat(rows.ends - lengths - starts[:-1], lengths)
 
     # Put older rows before the new ones of their stream, because the loop learns the rows of a stream in order.
     # Then ``bounds`` says where streams begin, ``news`` where their new rows begin, and ``back`` where each new row is.
-    bounds, news, back = starts, starts[:-1].copy(), None
-    radii = into.radii
+    bounds, news, back, radii = starts, starts[:-1].copy(), None, into.radii
+    given = foreseen(levels, settings.score, pos, floors, rows.outputs)
+    is_older, noted = np.zeros(len(pos), dtype=bool), older.notes
     if len(older.place):
         rank = np.argsort(places, kind="stable")
         owner = rank[np.searchsorted(places[rank], older.place)]
@@ -180,6 +183,8 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
         pairs = ((older.pos, pos), (older.below, below), (older.above, above), (np.zeros(len(owner)), floors))
         pos, below, above, floors = (np.concatenate(pair)[order] for pair in pairs)
         radii = np.concatenate([older.radii, radii])[order]
+        given = np.concatenate([np.zeros((len(owner), given.shape[1])), given])[order] if len(given) else given
+        is_older, noted = (np.arange(len(order)) < len(owner))[order], older.notes[np.argsort(owner, kind="stable")]
 
     # Streams that warm up get no predictions until they have enough labels, from which epsilon may be chosen. Without a
     # warm-up all rows are played, and those before the first label of their stream are not shown.
@@ -196,7 +201,11 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
 
     # Predict and learn. Afterwards ``news`` is the first row of each stream whose label is not learned.
     pos, ends = (np.ascontiguousarray(moments, dtype=np.int64) for moments in (pos, rows.ends))
-    play_warm(panel, levels, playing, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii)
+    notes, slots = room(levels, pos, np.repeat(ends, np.diff(bounds)), lag, below, is_older)
+    if len(slots):
+        notes[slots[is_older]] = noted
+    arrays = (floors, below, above, radii, (given, notes, slots))
+    play_warm(panel, levels, playing, lag, places, bounds, news, begins, pos, ends, *arrays)
     panel.seen[places] = rows.ends
     panel.warm[places] |= warm
 
@@ -209,18 +218,18 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
 
     # What is left waits for the next piece, or for the next call.
     if not (news < bounds[1:]).any():
-        return Tail.empty(radii.shape[1])
+        return Tail.empty(radii.shape[1], levels.noted)
     lengths = np.diff(bounds)
     left = np.flatnonzero(np.arange(bounds[-1]) >= np.repeat(news, lengths))
-    waiting = (below[left], above[left], radii[left], np.zeros((len(left), 0)))
-    return Tail(np.repeat(places, lengths)[left], pos[left], *waiting)
+    waiting = notes[slots[left]] if len(slots) else np.zeros((len(left), 0))
+    return Tail(np.repeat(places, lengths)[left], pos[left], below[left], above[left], radii[left], waiting)
 
 
-def play_warm(panel, levels, warm, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii):
-    """Play the streams of a piece that are ``warm``. The other arguments are those of ``play_streams``."""
+def play_warm(panel, levels, warm, lag, places, bounds, news, begins, pos, ends, floors, below, above, radii, kept):
+    """Play the streams of a piece that are ``warm``. The others are those of ``play_streams``, ``kept`` its last."""
     own, playing = np.empty((1, radii.shape[1])), np.zeros(1, dtype=np.intp)
     streams = [array.data for array in (panel.states, places, bounds, news, begins)]
-    rows = [array.data for array in (floors, below, above, NO_DISCOUNTS, radii, own, playing)]
+    rows = [array.data for array in (floors, below, above, NO_DISCOUNTS, radii, own, playing, *kept)]
     calls = [(levels, 0, len(places))]
     if not panel.flat or not warm.all():  # one by one: each has trackers of its own, or some are left out
         cut = np.flatnonzero(warm).tolist()

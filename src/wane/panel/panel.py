@@ -15,7 +15,7 @@ from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.errors import InputError
 from wane.panel import batch, pooled, ticks
-from wane.panel.arrays import Intervals, Played, Tail
+from wane.panel.arrays import Intervals, Played
 from wane.panel.batch import Rows, over_threads, stretches
 from wane.panel.clock import checked_times
 from wane.panel.index import Index
@@ -24,6 +24,7 @@ from wane.panel.rows import from_rows, panel_like, rows, shared, use_shared
 from wane.panel.settings import PanelSettings
 from wane.panel.sorting import order_of
 from wane.panel.state import rebuild, state_dict
+from wane.panel.tail import Tail
 from wane.panel.undo import Undo, in_one_step
 from wane.state.files import known
 from wane.state.forks import SINGLE, lock_of
@@ -31,9 +32,9 @@ from wane.state.forks import SINGLE, lock_of
 
 @known
 class Panel:
-    """Prediction intervals for many streams that share their settings.
+    """Prediction intervals for many streams that share their settings, each a row of numbers.
 
-    Use it for thousands or millions of series, each a row of numbers. Call ``predict(ids, outputs)`` and later
+    Use it for thousands or millions of series. Call ``predict(ids, outputs)`` and later
     ``update(ids, y)`` for a batch of streams, or ``run`` for whole histories. Threads may share a panel.
 
     With the default method, "pool", the streams learn from each other: every batch of predictions is one moment, and
@@ -47,7 +48,7 @@ class Panel:
         warm_up: how many labels each stream learns before its first interval; ``epsilon="auto"`` needs some.
         lower_limit, upper_limit: labels are never outside of these.
         on_unbounded: as for ``OnlineConformal``.
-        threads: how many threads play large batches; None means one for each processor.
+        threads: how many play large batches; None means one for each processor.
         hyperparameters: of the method.
 
     >>> import numpy as np
@@ -73,9 +74,8 @@ class Panel:
         **hyperparameters: Any,
     ) -> None:
         """Check the settings, and begin without streams."""
-        self.settings = PanelSettings(
-            method, score, alpha, lower_limit, upper_limit, on_unbounded, warm_up, hyperparameters
-        )
+        limits = (lower_limit, upper_limit)
+        self.settings = PanelSettings(method, score, alpha, *limits, on_unbounded, warm_up, hyperparameters)
         self.threads = None if threads is None else whole("threads", threads, 1)
         self.index = Index()
         self.pools: list[Pool] = []  # what the streams share, a part for each side; only the method "pool" has it
@@ -113,7 +113,7 @@ class Panel:
         self.unbounded = np.zeros((room, n), dtype=np.int64)  # how many widths were not finite
         note = sum(pool.note for pool in self.pools)
         self.notes = np.zeros((room, note))  # what ``pool`` keeps with the prediction that waits
-        self.tail = Tail.empty(width, note)
+        self.tail = Tail.empty(width, note if self.pools else self.settings.levels.noted)
 
     ARRAYS: tuple[str, ...] = (
         "states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded",
@@ -380,7 +380,7 @@ class Panel:
             made.pools = [pool.copy() for pool in self.pools]
             made.objects = [copy.copy(levels) for levels in self.objects]
             made._lock = lock_of(made, SINGLE)
-            return made
+        return made
 
     def __deepcopy__(self, memo: Any) -> Panel:
         """Return a copy, as ``copy.copy`` does."""

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.panel.arrays import Played, Tail
+from wane.panel.arrays import Played
 from wane.panel.batch import PIECE, Rows, judge, over_threads, rows_counted_from, threads_for
 from wane.panel.clock import clock_of, labels_known, moments_of, older_labels_known
 from wane.panel.moments import learn_rows, play_moments, predict_rows
 from wane.panel.pool import Pool
 from wane.panel.sorting import order_of
+from wane.panel.tail import Tail
 from wane.panel.undo import in_one_step, keep
 from wane.scores import CQR, Normalised, Score
 

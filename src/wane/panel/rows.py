@@ -16,9 +16,9 @@ import numpy as np
 from wane.checks import described
 from wane.conformal.levels import Levels
 from wane.errors import InputError, InputTypeError
-from wane.panel.arrays import Tail
 from wane.panel.limits import refuse_impossible
 from wane.panel.state import empty_panel, levels_of, restore_shared, shared_state
+from wane.panel.tail import Tail
 from wane.state.encoding import dumps, loads
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def layout(panel: Panel) -> np.dtype:
 
 def waiting_layout(panel: Panel) -> np.dtype:
     """Return the fields of one label that is not learned yet."""
-    radii, notes = panel.settings.width, panel.notes.shape[1]
+    radii, notes = panel.settings.width, panel.tail.notes.shape[1]
     parts = [("pos", "<i8"), ("below", "<f8"), ("above", "<f8"), ("radii", "<f8", (radii,)), ("notes", "<f8", (notes,))]
     return np.dtype(parts)
 

@@ -73,6 +73,8 @@ class PanelSettings(Settings):
         self.hyperparameters = {k: v for k, v in hyperparameters.items() if k != "coverage"}  # which has become alpha
         self.warm_up = whole("warm_up", warm_up, 0)
         self.levels: Any = None if self.pooled else self.arranged(trackers)
+        if self.levels is not None and self.levels.context:
+            raise InputError("is not for panels", about="context", cure="OnlineConformal takes it with each output")
         self.auto = any(getattr(t, "waiting", 0.0) for t in trackers)
         if self.auto and not self.warm_up:
             raise InputError(

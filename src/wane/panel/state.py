@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from wane.checks import described, whole
 from wane.conformal.levels import Levels
 from wane.errors import InputError, WaneError
-from wane.panel.arrays import Tail
 from wane.panel.index import Index
 from wane.panel.limits import refuse_impossible, refuse_unbacked
+from wane.panel.tail import Tail
 from wane.state import data as plain_data
 from wane.state.stateful import Stateful
 from wane.trackers.base import Tracker
@@ -137,8 +138,8 @@ def restored(cls: type[Panel], given: dict[str, Any], memory: Any) -> Panel:
         else:
             panel.objects.append(levels)
     tail = dict(memory["tail"])
-    if "notes" not in tail:  # older versions had no method that keeps any
-        tail["notes"] = packed(np.zeros((len(unpacked(tail["place"])), 0)))
+    if "notes" not in tail:  # an older version wrote this file; NaN says that nothing was kept
+        tail["notes"] = packed(np.full((len(unpacked(tail["place"])), panel.tail.notes.shape[1]), math.nan))
     panel.tail = restored_tail([unpacked(tail[name]) for name in TAIL], panel.tail, n)
     if panel.pools:
         restore_shared(panel, memory["shared"])

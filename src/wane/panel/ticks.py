@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wane.conformal.foresight import foreseen
 from wane.conformal.levels import Levels
 from wane.conformal.rounds import predict_streams, ready_streams, update_streams
 from wane.errors import InputError
 from wane.panel import pooled
-from wane.panel.arrays import Tail
 from wane.panel.batch import (
     NEVER,
     PIECE,
@@ -26,6 +26,7 @@ from wane.panel.batch import (
     stretches,
     threads_for,
 )
+from wane.panel.tail import Tail
 from wane.panel.undo import Undo, in_one_step, keep
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def play(
         pooled.predict(panel, places, outputs, radii, notes)
     elif panel.flat:
         own = np.empty((1, radii.shape[1]))
-        predict_streams(levels, panel.states.data, places.data, floors.data, radii.data, own.data)
+        given = foreseen(levels, settings.score, panel.seen[places], floors, outputs)
+        predict_streams(levels, panel.states.data, places.data, floors.data, radii.data, own.data, given.data)
     else:
         for j, place in enumerate(places.tolist()):
             radii[j] = panel.objects[place].predict(floors[j])
@@ -127,7 +129,7 @@ def learn(*batches: Batch) -> None:
                     batch.below[cold],
                     batch.above[cold],
                     panel.radii[places[cold]],
-                    np.zeros((int(cold.sum()), 0)),
+                    np.full((int(cold.sum()), panel.tail.notes.shape[1]), math.nan),  # nothing was predicted
                 )
                 new = Tail(places[cold], panel.seen[places[cold]] - 1, *waiting)
                 panel.tail = Tail.joined([panel.tail, new])
@@ -153,7 +155,7 @@ def learning(batch: Batch) -> list[partial[Any]]:
         return pooled.learning(panel, places, batch.below, batch.above)
     if panel.flat:
         lower = np.where(batch.cold, math.nan, batch.below)
-        arrays = (panel.states, places, lower, batch.above, radii)
+        arrays = (panel.states, places, lower, batch.above, radii, seen_before(panel, places))
         return [partial(update_streams, panel.settings.levels, *[array.data for array in arrays])]
     rows = np.flatnonzero(batch.known & ~batch.cold).tolist()
     below, above, played = batch.below.tolist(), batch.above.tolist(), radii.tolist()
@@ -164,8 +166,15 @@ def learn_piece(batch: Batch, p: slice, levels: Levels) -> None:
     """Let the trackers of a part of the streams learn, on a thread of its own."""
     panel, places = batch.panel, batch.places[p]
     lower = np.where(batch.cold[p], math.nan, batch.below[p])
-    arrays = (panel.states, places, lower, batch.above[p], panel.radii[places])
+    arrays = (panel.states, places, lower, batch.above[p], panel.radii[places], seen_before(panel, places))
     update_streams(levels, *[array.data for array in arrays])
+
+
+def seen_before(panel: Panel, places: np.ndarray) -> np.ndarray:
+    """Return what was known of the round that each of these streams predicted last."""
+    settings = panel.settings
+    outputs = settings.outputs_of(panel.outputs[places])
+    return foreseen(settings.levels, settings.score, panel.seen[places] - 1, settings.floors(outputs), outputs)
 
 
 def counting(batch: Batch) -> list[partial[Any]]:
@@ -209,7 +218,8 @@ def warm_streams(panel: Panel, places: np.ndarray) -> None:
     # All rows are old: there is nothing to predict, and every label is known.
     news, ends, floors = bounds[1:].copy(), np.full(len(ready), NEVER, dtype=np.int64), np.zeros(len(order))
     arrays = (ready, bounds, news, news.copy(), rows.pos, ends, floors, rows.below, rows.above, rows.radii)
-    play_warm(panel, levels, warm, 1, *arrays)
+    kept = (np.zeros((len(order), 0)), rows.notes, np.arange(len(order)))
+    play_warm(panel, levels, warm, 1, *arrays, kept)
     panel.warm[ready] = True
     panel.tail = tail.take(np.flatnonzero(~mine))
 

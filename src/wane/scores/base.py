@@ -67,6 +67,10 @@ class Score(Stateful):
     def compare(self, output: Any, y: Any, s: float, radii: tuple[float, ...]) -> None:
         """Warn if a label, its score and its sets contradict each other; asked where ``unsure``."""
 
+    def centre(self, output: Any) -> Any:
+        """The model's forecast as a number, of one round or of every one, where there is one; else 0."""
+        return 0.0
+
     def floor(self, output: Any, u: Any = None) -> Any:
         """The smallest radius whose set is not empty; -inf where empty sets do not occur or are welcome."""
         raise NotImplementedError(f"{type(self).__name__} must define floor")

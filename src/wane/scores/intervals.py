@@ -61,6 +61,10 @@ class IntervalScore(Score):
             each("y", array, moderate)
         return array, known
 
+    def centre(self, output: Any) -> Any:
+        """The forecast."""
+        return output
+
     def ends(self, output: Any, radius: Any) -> tuple[Any, Any]:
         """The two ends where labels have no limits; (inf, -inf) below the floor."""
         raise NotImplementedError(f"{type(self).__name__} must define ends")
@@ -125,6 +129,10 @@ class PairScore(IntervalScore):
     def all_good(self, first: np.ndarray, second: np.ndarray) -> bool:
         """Whether ``pair`` would accept every row; False only costs time."""
         return all_moderate(first) and all_moderate(second)
+
+    def centre(self, output: Any) -> Any:
+        """The first of the pair."""
+        return output[0]
 
     def rows(self, outputs: Any) -> int:
         """The number of rounds of the columns."""
@@ -242,6 +250,10 @@ class CQR(PairScore):
         """max(lower - y, y - upper)."""
         below, above = output[0] - y, y - output[1]
         return where(below >= above, below, above)
+
+    def centre(self, output: Any) -> Any:
+        """The midpoint."""
+        return 0.5 * output[0] + 0.5 * output[1]
 
     def floor(self, output: Any, u: Any = None) -> Any:
         """Minus half the distance of the quantiles; positive where they cross."""

@@ -60,14 +60,16 @@ def rebuild(cls: Any, state: Any, objects: dict[str, Any]) -> Any:
     refuse_other(cls, state)
     if not {"parameters", "memory"} <= state.keys():
         raise InputError(f"must be what state_dict() gave, got {described(state)}", about="state")
-    given = state["parameters"].keys() if isinstance(state["parameters"], dict) else None
+    given = state["parameters"].keys() - set(cls.removed) if isinstance(state["parameters"], dict) else None
     if given is None or not set(cls.parameters) - set(cls.added) <= given <= set(cls.parameters):
         problem = f"the parameters of {name_of(cls)} must be {list(cls.parameters)}, got {state['parameters']!r}"
         raise InputError(problem, argument="state")
     refuse_unbacked(cls, state["parameters"], state["memory"])
     with refused_by(cls):
         arguments = {
-            k: objects.pop(k) if k in objects else decode(v, k, objects) for k, v in state["parameters"].items()
+            k: objects.pop(k) if k in objects else decode(v, k, objects)
+            for k, v in state["parameters"].items()
+            if k in given
         }
         made = cls(**arguments)
     restore(made, state["memory"])
@@ -101,6 +103,9 @@ def memory(learner: Any) -> dict[str, Any]:
 def restore(learner: Any, memory: Any) -> None:
     """Put the memory back if it is a possible one; errors leave a learner that must not be used, so callers drop it."""
     if not isinstance(memory, dict) or memory.keys() != set(learner.memory):
+        with contextlib.suppress(AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError):  # damaged
+            if learner._older(memory):
+                return
         problem = f"the memory of {type(learner).__name__} must hold {list(learner.memory)}, got {described(memory)}"
         raise InputError(problem, argument="state")
     refuse_unbacked(type(learner), memory, memory)

@@ -17,6 +17,7 @@ class Stateful:
 
     parameters = ()  # type: tuple[str, ...]  # the arguments of __init__, kept under the same names
     added = ()  # type: tuple[str, ...]  # those that older files may lack
+    removed = ()  # type: tuple[str, ...]  # those that older files may have, and that mean nothing any more
     memory = ()  # type: tuple[str, ...]  # numbers, arrays, and objects that are Stateful themselves
 
     # True says that an update cannot fail, once its input was checked and ``_ready``, if there is one, has passed it.
@@ -39,6 +40,10 @@ class Stateful:
     def misfit(self) -> str | None:
         """The name of a field that contradicts the others, such as a count of rounds that are not there; or None."""
         return None
+
+    def _older(self, memory: Any) -> bool:
+        """Take over a memory that an older version wrote in another form; False if it is none."""
+        return False
 
     def flat(self) -> int:
         """How many floats hold all that tells it from another of the same arguments; 0 if no fixed number does."""

@@ -19,6 +19,8 @@ def calibration_bound(
     epsilon: float = 1.0,
     cap: float = 0.0,
     exceptions: int = 0,
+    late: int = 0,
+    damping: float = 1.0,
 ) -> float:
     r"""How far the sum of miss - alpha can be from 0 when any bounded radius predictor is corrected.
 
@@ -39,6 +41,14 @@ def calibration_bound(
     when the score is a new record by that multiple. Each of these exceptions adds h; with the multiple 2 there are at
     most :math:`\log_2` of D over the first score that is not 0.
 
+    Late labels. Let at most d other labels be learned between a prediction and its label, in any order, and let
+    :math:`b_t`, :math:`c_t`, :math:`x_t` and the record be those at the prediction. Take the last prediction that was
+    made while s was in the interval. Every later one has :math:`|x_t| > X`, so that its label moves s back. Of the
+    labels of this prediction and of earlier ones, at most d + 1 are learned after it: between the prediction of the
+    last of them and its label all the others are learned. Each moves s by h at most, so d h is added. The learner may
+    play by larger v and h than it has: at a given s >= 4 h it then plays less, and the interval for the largest that it
+    used contains all.
+
     Args:
         variance: v of the learner, the sum of its squared clipped gradients.
         hint: h, its largest gradient.
@@ -47,6 +57,8 @@ def calibration_bound(
         epsilon: of the learner.
         cap: C.
         exceptions: how many rounds broke a record by the limit of the radius.
+        late: d.
+        damping: how many times larger than h the learner took gradients for, at most; at least 1.
 
     >>> round(calibration_bound(90.0, 0.9, largest=5.0, scale=1.0, cap=10.0), 1)
     60.9
@@ -63,7 +75,8 @@ def calibration_bound(
     wanted = max(wanted, eps / 5.0)
     if wanted > LARGEST * min(1.0, eps):
         return math.inf
-    return largest_sum(v, h, wanted, eps) + (2.0 + as_number("exceptions", exceptions)) * h
+    most = largest_sum(v, h * as_number("damping", damping), wanted, eps)
+    return most + (2.0 + as_number("exceptions", exceptions) + as_number("late", late)) * h
 
 
 def largest_sum(v: float, h: float, wanted: float, epsilon: float) -> float:

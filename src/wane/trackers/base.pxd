@@ -1,4 +1,5 @@
 from wane.checks cimport discount_factor, number, scalar
+from wane.state.cells cimport Cells
 from wane.state.stateful cimport Stateful
 
 cdef class Tracker(Stateful):
@@ -7,6 +8,8 @@ cdef class Tracker(Stateful):
     cdef readonly double at_tie
     cdef readonly bint signed
     cdef public Py_ssize_t rounds
+    cdef int _foresee(self, const double[:, ::1] given, Py_ssize_t t) except -1 nogil
+    cdef int _note(self, Cells cells) except -1 nogil
     cdef int _ready(self, double score) except -1 nogil
     cdef int _ingest(self, double score, double radius, double discount) except -1 nogil
     cdef double _predict(self) except? -1.0 nogil

@@ -14,6 +14,7 @@ import numpy as np
 from wane.checks import EXTREME, described, discount_factor, number, scalar, share
 from wane.errors import InputError, Setting
 from wane.state import data as plain_data
+from wane.state.cells import Cells
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 from wane.trackers.losses import at_tie
@@ -34,6 +35,7 @@ class Tracker(Stateful):
 
     parameters = ("alpha", "domain", "on_missing")  # type: tuple[str, ...]
     memory = ("rounds",)  # type: tuple[str, ...]  # a method adds its own to this
+    context = 0  # type: Any  # how many numbers of the user's a method hears of each round
 
     ties = ("miss", "covered")  # type: tuple[str, ...]  # what a tie may be in this method
 
@@ -77,7 +79,30 @@ class Tracker(Stateful):
         """The radius for the next score; calling it changes nothing."""
         return self._predict()
 
-    def update(self, score: Any, radius: float | None = None, discount: Any = None) -> None:
+    def note(self) -> tuple[float, ...]:
+        """What a late score of the round that is predicted now must be learned with; empty for most methods.
+
+        >>> import wane
+        >>> tracker = wane.trackers.make("auto", alpha=0.1)
+        >>> radius, note = tracker.predict(), tracker.note()
+        >>> tracker.update(1.0)     # the score of another round
+        >>> tracker.update(2.0, radius, note=note)
+        """
+        rows = np.zeros((1, self.noted()))
+        if rows.size:
+            cells = Cells()
+            cells._write(rows.data, 0)  # type: ignore[attr-defined]
+            self._predict()
+            self._note(cells)
+        return tuple(rows[0].tolist())
+
+    def noted(self) -> int:
+        """How many numbers a note holds."""
+        cells = Cells()
+        self._note(cells)
+        return cells.at
+
+    def update(self, score: Any, radius: float | None = None, discount: Any = None, note: Any = None) -> None:
         """Ingest the score of a round.
 
         Args:
@@ -85,6 +110,7 @@ class Tracker(Stateful):
             radius: the radius that was played for it, when it is not the current one (a late label).
             discount: ages everything before this score, for the methods that discount: a number, a schedule (a function
                 of the number of rounds so far), or None for the method's own.
+            note: what ``note()`` said when its radius was predicted, for a late label; None if it is not known.
         """
         if getattr(score, "ndim", None) == 0:
             score = score.item()  # a scalar of numpy's
@@ -112,6 +138,8 @@ class Tracker(Stateful):
         r = math.nan if radius is None else scalar("radius", radius)
         if radius is not None and r != r:
             raise InputError("must be the one that was played, got NaN", about="radius")
+        if note is not None:
+            self._recall(note)
         self._ingest(s, r, math.nan if discount is None else discount_factor(discount))
 
     def run(self, scores: Any, discounts: Any = None) -> np.ndarray:
@@ -128,6 +156,28 @@ class Tracker(Stateful):
     def warm_start(self, scores: Any) -> None:
         """Learn from scores of the past, before the first prediction that counts."""
         self.run(scores)
+
+    def _recall(self, note: Any) -> None:
+        """Take back what a note says, for the score that is learned next."""
+        rows = np.array([[number("note", value) for value in note]], dtype=float)
+        if rows.shape[1] != self.noted():
+            raise InputError(f"must hold {self.noted()} numbers, got {rows.shape[1]}", about="note")
+        if rows.size:
+            cells = Cells()
+            cells._read(rows.data, 0)  # type: ignore[attr-defined]
+            self._note(cells)
+
+    def _foresee(self, given, t):
+        """Hear what is known of the round that is predicted next: row t; most methods know nothing of a round."""
+        return 0
+
+    def _note(self, cells):
+        """Show to ``cells`` what the score of this prediction is to be learned with, should it come late.
+
+        Writing it clears the desk: the next prediction begins anew. Reading it puts things back for the score that is
+        learned next; a note that begins with NaN says nothing. Most methods learn from the score alone.
+        """
+        return 0
 
     def _ready(self, score: float) -> None:
         """Raise, or warn, about a score before it is learned; a method that does so says it here."""

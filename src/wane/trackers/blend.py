@@ -1,9 +1,8 @@
 # cython: boundscheck=False, wraparound=False
 """Experts of unlike scales, blended: the radius that ``auto`` corrects.
 
-Five models of the scale (none; a regression on averages with seasons, and without; averages over 3 and over 10 rounds)
-give two radii each, and a mixture blends the ten. The average over 3 rounds is also a guard: when its radius is twice
-the blend, the scale has jumped, and the guard is played at once, as long as that has paid.
+Three models of the scale give two radii each, and a mixture blends the six: an average that hardly moves, a regression
+on averages, seasons and the model's output, and an average of the last few scores.
 """
 
 from __future__ import annotations
@@ -12,119 +11,139 @@ from typing import Any
 
 import numpy as np
 
+from wane.checks import whole
 from wane.trackers.base import Tracker
+from wane.trackers.context import fill, rows_for
 from wane.trackers.mixture import Mixture
-from wane.trackers.scale_models import LogScale, NoScale, RecentScale, SteadyScale
+from wane.trackers.scale_models import PERIODS, LogScale, RecentScale, SteadyScale
 from wane.trackers.scaled_expert import Scaled
 
-FAST, SLOW = 3.0, 10.0  # half-lives
-JUMP = 2.0  # how many times the blend the guard must be
-CREDIT = 5.0  # what the guard may lose before it is not believed, in mean scores
-TRUST = 0.999  # ages what the guard has gained, in the rounds in which it speaks
-PARDON = 0.9995  # and in the others
+FAST = 3.0  # the half-life of the fast average
 LIMIT = 2.0  # times the largest score so far: no expert goes further
-MOST = 1e6  # that one round can gain or lose the guard
-SETTLED = 20  # rounds before the guard may speak
-GUARD = 6  # where it is among the radii
+UNKNOWN = -1  # no round: what was looked at is not that of the next prediction
 
 
 class Blend(Tracker):
-    """The blend of ten radii, with the guard. It has no guarantee of coverage: ``Calibrated`` adds that.
+    """The blend of six radii. It has no guarantee of coverage: ``Calibrated`` adds that.
 
     Nothing is infinite, and no radius is more than twice the largest score so far; before the first it is 0. Experts
-    learn from every score, whatever was played; discounts are ignored. Memory is bounded.
+    learn from every score, whatever was played; discounts are ignored. A late score is learned with what was known when
+    its radius was played: features, scales, radii and their mixture, which the note of the prediction holds. Memory is
+    of fixed size.
 
     Args:
         alpha: the share of misses.
-        window: how many scores each expert keeps.
         domain: "nonnegative" or "real".
         on_missing: "error" or "skip".
+        context: how many further numbers are known of each round.
 
     >>> blend = Blend(0.1)
     >>> radii = blend.run(np.tile([1.0, 2.0, 3.0], 200))
     >>> bool(1.0 < radii[-1] < 4.0), blend.weights().shape
-    (True, (10,))
+    (True, (6,))
     """
 
-    parameters = ("alpha", "window", "domain", "on_missing")
-    memory = (
-        "rounds", "raw", "seasonal", "smooth", "fast", "slow", "mixture", "radii", "mixed", "radius", "gain", "unit"
-    )  # fmt: skip
-    extents = ("window",)
+    parameters = ("alpha", "domain", "on_missing", "context")
+    added = ("context",)
+    removed = ("window",)
+    memory = ("rounds", "unit", "model", "recent", "steady", "regression", "fast", "mixture")
     atomic = True
 
-    def __init__(
-        self, alpha: float, window: int = 1000, domain: str = "nonnegative", on_missing: str = "error"
-    ) -> None:
+    def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error", context: int = 0) -> None:
         """Nothing seen."""
         signed = domain == "real"
-        self.raw = Scaled(alpha, NoScale(), window, signed)
-        self.seasonal = Scaled(alpha, LogScale(), window, signed)
-        self.smooth = Scaled(alpha, LogScale(()), window, signed)
-        self.fast = Scaled(alpha, RecentScale(FAST), window, signed)
-        self.slow = Scaled(alpha, RecentScale(SLOW), window, signed)
-        self.window = self.raw.levels.window
-        self.mixture = Mixture(10)
-        self.radii: Any = np.zeros(10).data
-        self.mixed = self.radius = 0.0
-        self.gain = 0.0  # of the guard over the blend
+        self.context = whole("context", context, 0)
         self.unit = SteadyScale()
+        self.model = LogScale(PERIODS, self.context)
+        self.recent = RecentScale(FAST)
+        self.steady = Scaled(alpha, signed)
+        self.regression = Scaled(alpha, signed)
+        self.fast = Scaled(alpha, signed)
+        self.mixture = Mixture(6)
+        # The round that is predicted. It is no part of the memory, because it can be looked at again.
+        self.looked = UNKNOWN
+        self.radii: Any = np.zeros(6).data
+        self.scales: Any = np.zeros(3).data
+        self.mixed = 0.0
+        self.nothing: Any = rows_for(1, self.context).data  # what is known of a round that nobody foresees
         super().__init__(alpha, domain, on_missing)
 
     def level_changed(self, miss: float) -> None:
         """All experts move with alpha."""
         self.miss = miss
-        for expert in (self.raw, self.seasonal, self.smooth, self.fast, self.slow):
+        self.looked = UNKNOWN
+        for expert in (self.steady, self.regression, self.fast):
             expert.alpha = miss
 
     def weights(self) -> np.ndarray:
-        """Of the ten radii in the blend: by levels and by quantile, for each of the five scales."""
+        """Of the six radii in the blend: by levels and by quantile, for each of the three scales."""
         return self.mixture.weights()
 
-    def _predict(self) -> float:
-        return self.radius
+    def _older(self, memory: Any) -> bool:
+        """Take over what version 0.1.0 kept: its last 1,000 scores are learned again."""
+        if not isinstance(memory, dict) or "raw" not in memory:
+            return False
+        past = memory["raw"]["levels"]["past"]
+        size, ring, place = int(past["bag"]["size"]), list(past["ring"]), int(past["place"])
+        self.run(ring[:size] if size < len(ring) else ring[place:] + ring[:place])
+        self.rounds = int(memory["rounds"])
+        return True
 
-    def _update(self, score: float, radius: float, discount: float) -> None:
-        if self.unit.scale > 0.0:
-            gradient = self.miss if self.mixed > score else self.miss - 1.0
-            self.mixture._learn(self.radii, self.mixed, gradient, self.unit.scale)
-        if self._speaks():
-            gain = (
-                pinball(self.mixed, score, self.miss) - pinball(self.radii[GUARD], score, self.miss)
-            ) / self.unit.scale
-            self.gain = TRUST * self.gain + min(max(gain, -MOST), MOST)
-        else:
-            self.gain = PARDON * self.gain
-        self.raw._learn(score)
-        self.seasonal._learn(score)
-        self.smooth._learn(score)
-        self.fast._learn(score)
-        self.slow._learn(score)
-        self.unit._learn(score)
-        self._blend()
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.unit._fields(cells)
+        self.model._fields(cells)
+        self.recent._fields(cells)
+        self.steady._fields(cells)
+        self.regression._fields(cells)
+        self.fast._fields(cells)
+        self.mixture._fields(cells)
+        self.looked = UNKNOWN
 
-    def _blend(self):
-        """The radius of the next round."""
-        at = self.raw._put(self.radii, 0)
-        at = self.seasonal._put(self.radii, at)
-        at = self.smooth._put(self.radii, at)
-        at = self.fast._put(self.radii, at)
-        self.slow._put(self.radii, at)
-        for k in range(self.radii.shape[0]):
-            self.radii[k] = min(max(self.radii[k], -LIMIT * self.unit.record), LIMIT * self.unit.record)
-        self.mixed = self.mixture._mix(self.radii)
-        self.radius = self.radii[GUARD] if self._speaks() and self.gain > -CREDIT else self.mixed
+    def _note(self, cells):
+        self.mixed = cells.number(self.mixed)
+        cells.vector(self.scales)
+        cells.vector(self.radii)
+        self.model._note(cells)
+        self.looked = self.rounds if cells.reading and self.mixed == self.mixed else UNKNOWN
         return 0
 
-    def _speaks(self):
-        """Whether the guard is far above the blend."""
-        return self.rounds > SETTLED and self.unit.scale > 0.0 and self.radii[GUARD] > JUMP * abs(self.mixed)
+    def _foresee(self, given, t):
+        """Find the radii of a round, and mix them."""
+        self.model._look(given, t)
+        self.scales[0] = self.unit.scale
+        self.scales[1] = self.model.scale
+        self.scales[2] = self.recent.scale
+        self.steady._put(self.scales[0], self.radii, 0)
+        self.regression._put(self.scales[1], self.radii, 2)
+        self.fast._put(self.scales[2], self.radii, 4)
+        most = LIMIT * self.unit.record
+        for k in range(self.radii.shape[0]):
+            self.radii[k] = min(max(self.radii[k], -most), most)
+        self.mixed = self.mixture._mix(self.radii)
+        self.looked = self.rounds
+        return 0
 
+    def _ahead(self):
+        """See to it that the round of the next score has been looked at."""
+        if self.looked != self.rounds:
+            fill(self.nothing, 0, self.rounds, 0.0, 0.0)
+            self._foresee(self.nothing, 0)
+        return 0
 
-def pinball(radius, score, miss):
-    """The loss of a radius.
+    def _predict(self) -> float:
+        self._ahead()
+        return self.mixed
 
-    >>> pinball(2.0, 1.0, 0.1), pinball(1.0, 2.0, 0.1)
-    (0.1, 0.9)
-    """
-    return miss * (radius - score) if radius > score else (1.0 - miss) * (score - radius)
+    def _update(self, score: float, radius: float, discount: float) -> None:
+        self._ahead()
+        self.looked = UNKNOWN
+        if self.scales[0] > 0.0:
+            gradient = self.miss if self.mixed > score else self.miss - 1.0
+            self.mixture._learn(self.radii, self.mixed, gradient, self.scales[0])
+        self.steady._learn(score, self.scales[0])
+        self.regression._learn(score, self.scales[1])
+        self.fast._learn(score, self.scales[2])
+        self.unit._learn(score)
+        self.model._learn(score)
+        self.recent._learn(score)

@@ -1,11 +1,12 @@
 cimport cython
 from libc cimport math
-from wane.learners.base cimport Learner
-from wane.learners.odd cimport OddMagnitudeLearner
+from wane.learners.rule cimport erfi_rule
 from wane.trackers.base cimport Tracker
+from wane.trackers.context cimport floor
 from wane.trackers.scale_models cimport SteadyScale
 
-cdef double NAN, CAP, LIMIT, TINY, ENDLESS
+cdef double NAN, CAP, LIMIT, TINY, DAMPING, USUAL, ENDLESS
+cdef Py_ssize_t UNKNOWN
 
 @cython.final
 cdef class Given(Tracker):
@@ -14,14 +15,24 @@ cdef class Given(Tracker):
 @cython.final
 cdef class Calibrated(Tracker):
     cdef readonly Tracker base
-    cdef readonly double epsilon
+    cdef readonly double epsilon, share
     cdef readonly object discounts
-    cdef readonly OddMagnitudeLearner steady
-    cdef readonly Learner quick
-    cdef public double least, largest, total, late
+    cdef readonly Py_ssize_t steady
+    cdef double[::1] kept
+    cdef public double[::1] sums, squares
+    cdef public double hint, usual, widest, least, reach, total, lifted
+    cdef public Py_ssize_t latest, records
     cdef readonly SteadyScale unit
-    cdef public Py_ssize_t records
-    cdef double _gradient(self, double radius, double score) noexcept nogil
-    cdef double _scale(self) noexcept nogil
+    cdef bint aware, recalled
+    cdef Py_ssize_t looked
+    cdef readonly double made, under, middle, scale, record, radius
+    @cython.locals(radius=double)
+    cdef int _look(self, double under) except -1 nogil
+    @cython.locals(base=double)
     cdef double _base(self) except? -1.0 nogil
-    cdef int _remember(self, double score) except -1 nogil
+    @cython.locals(k=Py_ssize_t, total=double)
+    cdef double _quick(self) noexcept nogil
+    @cython.locals(h=double, x=double)
+    cdef double _learner(self, Py_ssize_t k) noexcept nogil
+    @cython.locals(rate=double)
+    cdef int _remember(self, double score, double late) except -1 nogil

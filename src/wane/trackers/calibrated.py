@@ -2,9 +2,9 @@ r"""Any radius predictor, corrected so that its long-run coverage is right.
 
 The radius of the base, plus a scale times the sum of odd magnitude learners over a grid of discounts, 1 among them,
 which are fed the subgradient of the pinball loss at the radius that was *played*. The learner that never forgets keeps
-the sum of miss - alpha within :math:`\sqrt V` times a logarithm, whatever the base does: ``coverage_bound``, and the
-proof is in ``wane.theory.calibration_bound``. The others react within tens and hundreds of rounds; what they say
-together is capped, because what they could say is part of the bound.
+the sum of miss - alpha within :math:`\sqrt V` times a logarithm, whatever the base does and however late labels come:
+``coverage_bound``, and the proof is in ``wane.theory.calibration_bound``. The others react within tens and hundreds of
+rounds; what they say together is capped, because what they could say is part of the bound.
 """
 
 from __future__ import annotations
@@ -12,21 +12,28 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from wane.checks import described, number, positive, scalar
 from wane.errors import InputError, InputTypeError, Setting
-from wane.learners.multiscale import MultiscaleLearner
-from wane.learners.odd import OddMagnitudeLearner
+from wane.learners.hint import Hint
+from wane.learners.rule import erfi_rule
 from wane.learners.wrapping import checked_discounts
+from wane.state import data as plain_data
 from wane.state.limits import GREATEST, MOST
 from wane.theory.calibration import calibration_bound
 from wane.trackers.base import Tracker
+from wane.trackers.context import floor
 from wane.trackers.scale_models import SteadyScale
 
 DISCOUNTS = (0.99, 0.999, 1.0)
 LIMIT = 2.0  # times the largest score so far: the correction goes no further
 TINY = 1e-150  # the scale while there is none
 CAP = 10.0  # of what the learners that forget say together, in mean scores
-ENDLESS = 1e308  # stands for an infinite base radius among the largest, because memory holds finite numbers only
+DAMPING = 0.3  # how much of the delay the learners are told: 0 covers best and is widest, 1 is narrowest
+USUAL = 0.98  # the discount of the average delay
+ENDLESS = 1e308  # stands for an infinite base radius, which no correction can lower
+UNKNOWN = -1  # no round: what was looked at is not that of the next prediction
 NAN = float("nan")
 
 
@@ -81,14 +88,17 @@ class Calibrated(Tracker):
     .. math::
         r_t = \max\bigl(0,\; b_t + c_t (x_t + y_t)\bigr), \qquad g_t = \alpha - 1[r_t \le s_t],
 
-    where :math:`b_t` is the radius of the base, :math:`c_t` an average of the absolute scores (half-life 500, outliers
-    cut), :math:`x_t` what
+    where :math:`b_t` is the radius of the base, :math:`c_t` half of it plus half of an average of the absolute scores
+    (half-life 500, outliers cut), :math:`x_t` what
     the odd learner that never forgets plays, and :math:`y_t` the sum of those with discounts below 1, cut to [-10, 10].
     All have :math:`\varepsilon / K` and are fed :math:`g_t`. The correction never takes the radius beyond twice the
-    largest score so far. When a label is late, the learner that never forgets is fed the gradient of the radius that
-    was played for it, so that the coverage sum stays its own; the others are fed that of the current radius, because
-    with the played one they would go on widening for as long as labels are on their way. The base learns from every
-    score, as if its own radius had been played.
+    largest score so far.
+
+    Late labels: every learner is fed the gradient of the radius that was played. If so many labels were learned in
+    between, d of them, the squared gradient counts :math:`1 + 0.6 d` times, and the learners play as if gradients were
+    :math:`1 + 0.3 \bar d` times larger than they can be, with :math:`\bar d` the average of the last d. So they wait
+    before they widen, because more labels of the same kind are on their way. The base learns each score with what it
+    knew when it predicted, if it keeps notes, as ``Blend`` does; else as if its own radius had been played now.
 
     Args:
         base: a Tracker (this one takes it over), or a number, which is a constant radius.
@@ -107,7 +117,10 @@ class Calibrated(Tracker):
     """
 
     parameters = ("base", "alpha", "epsilon", "discounts")
-    memory = ("rounds", "steady", "quick", "unit", "least", "records", "largest", "total", "late")
+    memory = (
+        "rounds", "sums", "squares", "hint", "usual", "widest", "latest", "unit", "least", "reach", "records", "total",
+        "lifted",
+    )  # fmt: skip
 
     def __init__(self, base: Any, alpha: float | None = None, epsilon: float = 1.0, discounts: Any = DISCOUNTS) -> None:
         """Take over the base."""
@@ -118,6 +131,7 @@ class Calibrated(Tracker):
                 )
             base = Given(alpha, scalar("base", base))
         self.base = base
+        self.aware = base.noted() > 0  # whether the base hears of rounds, and predicts the same until it learns
         self.epsilon = positive("epsilon", epsilon)
         self.discounts = checked_discounts(discounts)
         if len(set(self.discounts)) < len(self.discounts):
@@ -126,28 +140,43 @@ class Calibrated(Tracker):
             raise InputError(
                 f"must have 1 among them, which makes coverage right, got {self.discounts}", about="discounts"
             )
-        share = self.epsilon / len(self.discounts)
-        others = tuple(d for d in self.discounts if d != 1.0)
-        self.steady = OddMagnitudeLearner(share, 1.0)
-        self.quick = MultiscaleLearner(None, share * max(len(others), 1), others or (0.0,))
+        self.share = self.epsilon / len(self.discounts)
+        self.steady = self.discounts.index(1.0)
+        self.kept: Any = np.array(self.discounts).data
+        self.sums: Any = np.zeros(len(self.discounts)).data  # of minus the gradients
+        self.squares: Any = np.zeros(len(self.discounts)).data  # of the gradients, more for late ones
+        self.hint = 0.0  # the largest gradient that there can be
+        self.usual = 0.0  # delay, in labels that are learned between a prediction and its label
+        self.widest = 1.0  # how many times larger than they are gradients were ever taken for
+        self.latest = 0  # delay
         self.unit = SteadyScale()
         self.least = 0.0  # the smallest scale that was used, 0 before
-        self.records = 0  # how often a score was at least LIMIT times the largest before it
-        self.largest = 0.0  # of the scores and of the base radii so far
+        self.reach = 0.0  # the largest x at which a round could have gone the other way than the correction wants
+        self.records = 0  # how often a score was at least LIMIT times the largest known when its radius was played
         self.total = 0.0  # of miss - alpha
-        self.late = 0.0  # 1 if a label came for another radius than that of its round
+        self.lifted = 0.0  # 1 if a label came for another radius than the tracker's own
+        # The round that is predicted. It is no part of the memory, because it can be looked at again.
+        self.looked = UNKNOWN
+        self.recalled = False  # whether it comes from a note
+        self.made = self.under = self.middle = self.scale = self.record = self.radius = 0.0
         super().__init__(base.alpha if alpha is None else alpha, base.domain, base.on_missing)
 
     def limits(self) -> dict[str, tuple[float, float]]:
-        """Records are counted, and a label was late or not."""
-        return super().limits() | {
-            "records": (0, MOST), "least": (0.0, GREATEST), "largest": (0.0, GREATEST), "late": (0.0, 1.0)
-        }  # fmt: skip
+        """Records and delays are counted, and a radius was lifted or not."""
+        sizes = dict.fromkeys(("squares", "hint", "usual", "least", "reach"), (0.0, GREATEST))
+        counts = dict.fromkeys(("records", "latest"), (0, MOST))
+        return super().limits() | counts | sizes | {"widest": (1.0, GREATEST), "lifted": (0.0, 1.0)}
 
     def level_changed(self, miss: float) -> None:
         """The base has the same level."""
         self.miss = miss
+        self.looked = UNKNOWN
         self.base.alpha = miss
+
+    @property
+    def context(self) -> Any:
+        """As many as the base hears."""
+        return self.base.context
 
     @property
     def cold(self) -> bool:
@@ -159,77 +188,177 @@ class Calibrated(Tracker):
         return self.total
 
     def coverage_bound(self, largest: float | None = None) -> float:
-        """A bound on ``abs(coverage_sum())`` for scores and base radii in [0, largest].
+        """A bound on ``abs(coverage_sum())``, whatever the base plays and however late labels are.
 
-        By default that is the largest of both so far: then the bound says what could have happened to other scores up
-        to there. It holds when labels come in time; ``wane.theory.calibration_bound`` has the proof. It is infinite if
-        the base was infinite while all scores were 0, which it then covers whatever the correction says.
+        It is computed from what was seen: the scores and base radii in units of the scale, and the longest delay. With
+        ``largest`` it is a bound for all scores and base radii in [0, largest]. ``wane.theory.calibration_bound`` has
+        the proof. It is infinite if the base was infinite while all scores were 0, which it then covers whatever the
+        correction says.
         """
         if self.signed:
             raise InputError("the bound is for scores >= 0: this tracker was made with domain='real'")
-        if self.late:
-            raise InputError("the bound is for labels in time: a label came late, or for a radius that was lifted")
-        if self.largest == ENDLESS:
-            return math.inf
-        v, _, h = self.steady.statistics
-        top = self.largest if largest is None else number("largest", largest)
-        return calibration_bound(v, h, top, self.least, self.steady.epsilon, CAP, self.records)
+        if self.lifted:
+            raise InputError(
+                "the bound is for the tracker's own radii: a label came for another one",
+                cure="give late labels with their note; a level that a narrower one lifts has no bound",
+            )
+        top, scale = (self.reach, 1.0) if largest is None else (number("largest", largest), self.least)
+        v = self.squares[self.steady]
+        return calibration_bound(v, self.hint, top, scale, self.share, CAP, self.records, self.latest, self.widest)
+
+    def correction(self) -> tuple[float, float]:
+        """What the learner that never forgets and the others add to the next radius, in units of the scale."""
+        return self._learner(self.steady), self._quick()
 
     @property
     def atomic(self) -> Any:
         """Whether the base is: its own learners cannot fail."""
         return self.base.atomic
 
+    def _older(self, memory: Any) -> bool:
+        """Take over what version 0.1.0 kept: the same sums in another form."""
+        if not isinstance(memory, dict) or "steady" not in memory:
+            return False
+        learners = {1.0: memory["steady"]}
+        part = memory["quick"]["parts"]
+        for discount in [d for d in self.discounts if d != 1.0]:
+            learners[discount], part = part["learner"], part.get("rest")
+        for k, discount in enumerate(self.discounts):
+            h = Hint(*learners[discount]["h"]).value
+            self.sums[k], self.squares[k] = learners[discount]["a"] * h, learners[discount]["b"] * h * h
+        self.hint = max(self.miss, 1.0 - self.miss)
+        plain_data.restore(self.unit, memory["unit"])
+        self.least, self.records = float(memory["least"]), int(memory["records"])
+        self.reach = float(memory["largest"]) / self.least if self.least > 0.0 else 0.0
+        self.total, self.lifted, self.rounds = float(memory["total"]), float(memory["late"]), int(memory["rounds"])
+        return True
+
     def _ready(self, score: float) -> None:
         self.base._ready(score)
 
-    def _scale(self):
-        """Of the correction; next to nothing while all scores are 0, which any radius above 0 covers."""
-        return self.unit.scale if self.unit.scale > 0.0 else TINY
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        cells.vector(self.sums)
+        cells.vector(self.squares)
+        self.hint = cells.number(self.hint)
+        self.usual = cells.number(self.usual)
+        self.widest = cells.number(self.widest)
+        self.latest = cells.whole(self.latest)
+        self.unit._fields(cells)
+        self.least = cells.number(self.least)
+        self.reach = cells.number(self.reach)
+        self.records = cells.whole(self.records)
+        self.total = cells.number(self.total)
+        self.lifted = cells.number(self.lifted)
+        self.base._fields(cells)
+        self.looked = UNKNOWN
+        self.recalled = False
+
+    def _note(self, cells):
+        self.made = cells.number(self.made)
+        self.under = cells.number(self.under)
+        self.middle = cells.number(self.middle)
+        self.scale = cells.number(self.scale)
+        self.record = cells.number(self.record)
+        self.radius = cells.number(self.radius)
+        self.base._note(cells)
+        self.looked = UNKNOWN
+        self.recalled = cells.reading and self.made == self.made
+        return 0
+
+    def _foresee(self, given, t):
+        """Predict a round of which something is known."""
+        if self.aware:
+            self.base._foresee(given, t)
+            self._look(max(-floor(given, t), 0.0) if self.signed else 0.0)
+        return 0
+
+    def _look(self, under):
+        """Find the radius of a round. Scores below 0 that reach at most ``under`` far are counted from there."""
+        self.made = self.rounds
+        self.under = under
+        self.record = self.unit.record
+        self.middle = self._base()
+        self.scale = 0.5 * (self.unit.scale + abs(self.middle)) if self.unit.scale > 0.0 else TINY
+        self.radius = self.middle
+        if math.isfinite(self.middle):
+            radius = self.middle + self.scale * (self._learner(self.steady) + self._quick())
+            if self.record > 0.0:
+                radius = min(radius, max(self.middle, LIMIT * self.record))
+                radius = max(radius, min(self.middle, -LIMIT * self.record))
+            self.radius = radius if (self.signed and self.under == 0.0) or radius > 0.0 else 0.0
+        self.radius = self.radius - self.under
+        self.looked = self.rounds
+        self.recalled = False
+        return 0
 
     def _base(self):
         """The radius of the base; where that is infinite, the limit, once there is one."""
         base = self.base._predict()
         if base < 0.0 and not self.signed:
             return 0.0
-        if math.isfinite(base) or self.unit.record == 0.0:
+        if math.isfinite(base) or self.record == 0.0:
             return base
-        return LIMIT * self.unit.record if base > 0.0 else -LIMIT * self.unit.record
+        return LIMIT * self.record if base > 0.0 else -LIMIT * self.record
+
+    def _quick(self):
+        """What the learners that forget say together."""
+        total = 0.0
+        for k in range(self.sums.shape[0]):
+            if k != self.steady:
+                total += self._learner(k)
+        return min(max(total, -CAP), CAP)
+
+    def _learner(self, k):
+        """What one learner plays: the odd magnitude learner, for gradients whose size is known."""
+        if self.hint == 0.0:
+            return 0.0
+        h = (1.0 + DAMPING * self.usual) * self.hint
+        x = self.share * erfi_rule(abs(self.sums[k]) / h, self.squares[k] / (h * h))
+        return 0.0 if x <= 0.0 else x if self.sums[k] > 0.0 else -x
 
     def _predict(self) -> float:
-        quick = min(max(self.quick._predict(), -CAP), CAP)
-        base = self._base()
-        radius = base + self._scale() * (self.steady.x + quick)
-        if self.unit.record > 0.0:
-            radius = min(radius, max(base, LIMIT * self.unit.record))
-            radius = max(radius, min(base, -LIMIT * self.unit.record))
-        return radius if self.signed or radius > 0.0 else 0.0
+        if not self.aware or self.looked != self.rounds:
+            self._look(0.0)
+        return self.radius
 
     def _update(self, score: float, radius: float, discount: float) -> None:
-        current = self._predict()
-        played = current if radius != radius else radius
-        gradient = self._gradient(played, score)
-        self._remember(score)
-        self.base._ingest(score, NAN, discount)
-        self.steady._update(gradient, 1.0)
-        self.quick._update(self._gradient(current, score), 1.0)
+        if not self.recalled and (not self.aware or self.looked != self.rounds):
+            self._look(0.0)
+        self.looked = UNKNOWN
+        self.recalled = False
+        played = self.radius if radius != radius else radius
+        gradient = self.miss if played > score else self.miss - 1.0  # of the pinball loss; a tie is a miss
+        if played != self.radius:
+            self.lifted = 1.0
+        above = score + self.under
+        late = max(self.rounds - self.made, 0.0)
+        self._remember(above, late)
+        self.base._ingest(above, NAN, discount)
+        self.hint = max(self.hint, self.miss, 1.0 - self.miss)
+        for k in range(self.sums.shape[0]):
+            self.sums[k] = self.kept[k] * self.sums[k] - gradient
+            self.squares[k] = self.kept[k] * self.kept[k] * self.squares[k] + gradient * gradient * (
+                1.0 + 2.0 * DAMPING * late
+            )
         self.total = self.total - gradient
-        if played != current:
-            self.late = 1.0
-        self.unit._learn(score)
+        self.unit._learn(above)
 
-    def _remember(self, score):
-        """What the bound depends on."""
-        base = self._base()
-        if math.isfinite(base):
-            self.largest = max(self.largest, score, base)
-        elif score == 0.0:
-            self.largest = ENDLESS  # it covers however low the learner goes; the first other score counts as a record
-        if self.unit.record > 0.0 or (score == 0.0 and base != 0.0):  # the first score is a record, which is counted
-            self.least = min(self.least, self._scale()) if self.least > 0.0 else self._scale()
-        if abs(score) >= LIMIT * self.unit.record and score != 0.0:
+    def _remember(self, score, late):
+        """What the bound depends on, and the usual delay."""
+        rate = max(1.0 - USUAL, 1.0 / (1.0 + self.rounds))
+        self.usual = self.usual + rate * (late - self.usual)
+        self.widest = max(self.widest, 1.0 + DAMPING * self.usual)
+        if late > self.latest:
+            self.latest = int(late)
+        if not math.isfinite(self.middle):
+            if score == 0.0:
+                self.reach = ENDLESS  # it covers however low the learner goes
+        elif self.record > 0.0 or (
+            score == 0.0 and self.middle != 0.0
+        ):  # the first score is a record, which is counted
+            self.reach = min(max(self.reach, abs(score - self.middle) / self.scale, self.middle / self.scale), ENDLESS)
+            self.least = min(self.least, self.scale) if self.least > 0.0 else self.scale
+        if abs(score) >= LIMIT * self.record and score != 0.0:
             self.records = self.records + 1
-
-    def _gradient(self, radius, score):
-        """Of the pinball loss; a tie is a miss."""
-        return self.miss if radius > score else self.miss - 1.0
+        return 0

@@ -25,5 +25,10 @@ cdef class QuantileExperts(Tracker):
 @cython.locals(k=Py_ssize_t, total=double, weight=double)
 cpdef double mean(const double[::1] weights, const double[::1] values) noexcept nogil
 
+@cython.locals(k=Py_ssize_t, u=double)
+cpdef int judge(
+    double[::1] weights, const double[::1] levels, double[::1] losses, double beta, double miss, double eta, double sigma
+) noexcept nogil
+
 @cython.locals(k=Py_ssize_t, n=Py_ssize_t, least=double, total=double)
 cpdef int reweigh(double[::1] weights, const double[::1] losses, double eta, double sigma) noexcept nogil

@@ -143,9 +143,9 @@ class QuantileExperts(Tracker):
         """The paper's eta, or that of the authors' code for DtACI."""
         if self.authors and not self.bounded:
             return 2.72
-        a, b, n = self.miss, 1.0 - self.miss, len(self.gammas) * self.interval
+        n = len(self.gammas) * self.interval
         top = math.log(n) + 2.0 if self.bounded or self.own else math.log(2.0 * n) + 1.0
-        eta = math.sqrt(3.0 / self.interval) * math.sqrt(top / (b * b * a * a * a + a * a * b * b * b))
+        eta = paper_eta(self.miss, self.interval, top)
         return eta * math.sqrt(3.0) if self.authors and self.bounded else eta
 
     @property
@@ -197,10 +197,7 @@ class QuantileExperts(Tracker):
     def _learn(self, beta, score):
         """One round at a beta; experts miss a score by their own radius, or by beta where the score is NaN."""
         beta = beta - self.origin
-        for k in range(self.levels.shape[0]):
-            u = beta - self.levels[k]
-            self.losses[k] = self.miss * u if u >= 0.0 else (self.miss - 1.0) * u
-        reweigh(self.weights, self.losses, self.speed, self.share)
+        judge(self.weights, self.levels, self.losses, beta, self.miss, self.speed, self.share)
         for k in range(self.levels.shape[0]):
             missed = self.levels[k] > beta if score != score else score > self._radius(self.levels[k])
             u = self.levels[k] + self.rates[k] * (self.aim - (1.0 if missed else 0.0))
@@ -240,6 +237,30 @@ def reweigh(weights, losses, eta, sigma):
     for k in range(n):
         weights[k] = (1.0 - sigma) * weights[k] / total + sigma / n
     return 0
+
+
+def judge(weights, levels, losses, beta, miss, eta, sigma):
+    """Weigh experts by the pinball losses of their levels at beta, in place; ``losses`` is scratch space.
+
+    >>> w = np.array([0.5, 0.5])
+    >>> _ = judge(w.data, np.array([0.1, 0.9]).data, np.zeros(2).data, 0.1, 0.1, 1000.0, 0.0)
+    >>> w
+    array([1., 0.])
+    """
+    for k in range(levels.shape[0]):
+        u = beta - levels[k]
+        losses[k] = miss * u if u >= 0.0 else (miss - 1.0) * u
+    return reweigh(weights, losses, eta, sigma)
+
+
+def paper_eta(miss: float, interval: int, top: float) -> float:
+    """The paper's step of the weights, with ``top`` the term that depends on the number of experts.
+
+    >>> round(paper_eta(0.1, 100, math.log(800.0) + 2.0), 3)
+    5.671
+    """
+    a, b = miss, 1.0 - miss
+    return math.sqrt(3.0 / interval) * math.sqrt(top / (b * b * a * a * a + a * a * b * b * b))
 
 
 def steps(gammas: Any) -> tuple[tuple[float, ...], Any]:

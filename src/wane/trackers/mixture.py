@@ -46,6 +46,10 @@ class Mixture(Stateful):
         self.regrets: Any = np.full(self.size, PRIOR).data
         self.squares: Any = np.full(self.size, PRIOR).data
 
+    def _fields(self, cells):
+        cells.vector(self.regrets)
+        cells.vector(self.squares)
+
     def limits(self) -> dict[str, tuple[float, float]]:
         """Squares are not negative."""
         return {"squares": (0.0, GREATEST)}

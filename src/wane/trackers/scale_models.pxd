@@ -1,18 +1,17 @@
 cimport cython
 from libc cimport math
+from wane.state.cells cimport Cells
 from wane.state.stateful cimport Stateful
+from wane.trackers.context cimport fill, further, moment, output
 
 cdef double STEADY, LONG, OUTLIER, QUIET, SHORTEST, FAINTEST, LEAST, REMEMBERED, RIDGE, SEASON_RATE, SURPRISE, FLOOR
+cdef double RECENT, NEAR, TENTH, HUGE
 cdef Py_ssize_t EVERY
 
 cdef class ScaleModel(Stateful):
     cdef public double scale
     cdef int _learn(self, double score) except -1 nogil
     cdef int _undefined(self) except -1 with gil
-
-@cython.final
-cdef class NoScale(ScaleModel):
-    pass
 
 @cython.final
 cdef class RecentScale(ScaleModel):
@@ -30,20 +29,27 @@ cdef class SteadyScale(ScaleModel):
 @cython.final
 cdef class LogScale(ScaleModel):
     cdef readonly object periods
+    cdef readonly Py_ssize_t context
     cdef Py_ssize_t[::1] lengths
-    cdef double[::1] kept, factor
+    cdef double[::1] kept, factor, given
+    cdef readonly double[::1] x
+    cdef double[:, ::1] nothing
     cdef double long_kept
     cdef Py_ssize_t size
+    cdef readonly double middle, place, output
     cdef public Py_ssize_t rounds
-    cdef public double mean, long, long_weight
-    cdef public double[::1] averages, weights, seasons, x, w, gram, moment
+    cdef public double mean, long, long_weight, near, level, recent_weight, last
+    cdef public double[::1] averages, weights, seasons, w, gram, moment, levels
+    cdef int _note(self, Cells cells) except -1 nogil
+    cdef double _long(self) noexcept nogil
+    @cython.locals(near=double, level=double, total=double, at=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, now=Py_ssize_t)
+    cdef int _look(self, const double[:, ::1] given, Py_ssize_t t) except -1 nogil
     @cython.locals(i=Py_ssize_t)
     cdef int _take(self, double size) except -1 nogil
-    cdef double _long(self) noexcept nogil
-    @cython.locals(middle=double, total=double, at=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t)
-    cdef int _look(self) except -1 nogil
-    @cython.locals(y=double, rate=double, start=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t)
+    @cython.locals(y=double, rate=double, start=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, at=Py_ssize_t, then=Py_ssize_t)
     cdef int _fit(self, double ratio) except -1 nogil
 
-@cython.locals(n=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, k=Py_ssize_t, m=Py_ssize_t, total=double)
+cpdef double relative(double value, double usual, double unit) noexcept nogil
+
+@cython.locals(n=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, k=Py_ssize_t, m=Py_ssize_t, row=Py_ssize_t, other=Py_ssize_t, total=double)
 cpdef int solve(const double[::1] gram, const double[::1] moment, double ridge, double[::1] factor, double[::1] out) except -1 nogil

@@ -16,6 +16,7 @@ from wane.checks import described, number, positive, whole
 from wane.errors import InputTypeError
 from wane.state.limits import GREATEST, MOST
 from wane.state.stateful import Stateful
+from wane.trackers.context import fill, further, moment, output, rows_for
 
 STEADY = 500.0  # rounds: the half-life of a scale that must not jump
 LONG = 80.0  # rounds: the half-life of the average that the others are compared with
@@ -23,7 +24,7 @@ OUTLIER = 30.0  # averages: a score counts as at most this many, so that one gia
 QUIET = 1e-12  # of the largest score: the least that a steady scale can be, after any silence
 SHORTEST = 0.2  # of the long average: the least that a recent scale can be
 FAINTEST = 0.02  # of the long average: the least that another one counts as
-EVERY = 4  # rounds between two solutions of the regression: it hardly moves in fewer
+EVERY = 16  # rounds between two solutions of the regression: it hardly moves in fewer
 LEAST = 0.01  # an average is at least this share of the mean of all scores: silence must not make a scale of 0
 PERIODS = (7, 24, 48, 168)  # rounds in a week of days, a day of hours and of half hours, a week of hours
 REMEMBERED = 0.9999  # the discount of the regression
@@ -31,7 +32,11 @@ RIDGE = 1.0  # rounds that the prior of the regression is worth
 SEASON_RATE = 0.2  # of the mean at a place of a period
 FLOOR = 0.05  # a score, and a season, count as at least this share of the average
 SURPRISE = 4.0  # the regression may change the scale by a factor exp(SURPRISE)
-HALF_LIVES = (3.0, 10.0, 40.0, 160.0, 640.0)
+HALF_LIVES = (1.0, 3.0, 10.0, 40.0, 160.0, 640.0)
+RECENT = 0.99  # the discount of the averages that an output is compared with
+NEAR = 0.3  # of a recent score: outputs that differ by less count as nearly the same
+TENTH = 0.1  # of the usual size of a further number, which is added so that zeros have a logarithm
+HUGE = 1e150  # of an output: beyond it floats would end
 
 
 class ScaleModel(Stateful):
@@ -50,23 +55,6 @@ class ScaleModel(Stateful):
 
     def _undefined(self):
         raise NotImplementedError(f"{type(self).__name__} must define _learn")
-
-
-class NoScale(ScaleModel):
-    """Always 1: the scores as they are."""
-
-    memory = ("scale",)
-
-    def __init__(self) -> None:
-        """It will never change."""
-        self.scale = 1.0
-
-    def limits(self) -> dict[str, tuple[float, float]]:
-        """It never changes."""
-        return {"scale": (1.0, 1.0)}
-
-    def _learn(self, score):
-        return 0
 
 
 class RecentScale(ScaleModel):
@@ -95,6 +83,13 @@ class RecentScale(ScaleModel):
     def limits(self) -> dict[str, tuple[float, float]]:
         """Averages of sizes, and their weights."""
         return nonnegative("scale", "short", "long") | shares("short_weight", "long_weight")
+
+    def _fields(self, cells):
+        self.scale = cells.number(self.scale)
+        self.short = cells.number(self.short)
+        self.short_weight = cells.number(self.short_weight)
+        self.long = cells.number(self.long)
+        self.long_weight = cells.number(self.long_weight)
 
     def _learn(self, score):
         return self._take(abs(score))
@@ -131,6 +126,12 @@ class SteadyScale(ScaleModel):
         """An average of sizes, its weight, and the largest."""
         return nonnegative("scale", "total", "record") | shares("weight")
 
+    def _fields(self, cells):
+        self.scale = cells.number(self.scale)
+        self.total = cells.number(self.total)
+        self.weight = cells.number(self.weight)
+        self.record = cells.number(self.record)
+
     def _learn(self, score):
         return self._take(abs(score))
 
@@ -145,16 +146,21 @@ class SteadyScale(ScaleModel):
 
 
 class LogScale(ScaleModel):
-    r"""A regression of the logarithm of the score on what averages over several half-lives and seasons say.
+    r"""A regression of the logarithm of the score on what is known before it: averages, seasons, the model's output.
 
     With :math:`m_t` the average of half-life 80, the features are a constant, :math:`\log(e_t^h / m_t)` for the
-    averages :math:`e_t^h` of half-lives 3, 10, 40, 160 and 640, and for each period the logarithm of the mean of
-    :math:`|s| / m` at this place of the period; the target is :math:`\log(|s_t| / m_t)`, the scale
+    averages :math:`e_t^h` of half-lives 1, 3, 10, 40, 160 and 640, for each period the logarithm of the mean of
+    :math:`|s| / m` at this place of the period, and two of the output o of the model that the scores are about,
+    :math:`\log((|o| + n) / (\bar o + n))` and :math:`\log((|o - o'| + 0.3 n) / (0.3 n))`. Here :math:`n` and
+    :math:`\bar o` are averages of the scores and of the outputs, of discount 0.99, and :math:`o'` is the last output
+    whose score is known. Both are 0 while outputs do not change. Each further number v has
+    :math:`\log((|v| + 0.1 \bar v) / (1.1 \bar v))`. The target is :math:`\log(|s_t| / m_t)`, the scale
     :math:`m_t \exp(w_t \cdot x_t)`, and :math:`w_t` the ridge regression with discount 0.9999 (its prior, 0, is never
-    forgotten: without evidence the scale is :math:`m_t`). It is solved anew in every fourth round.
+    forgotten: without evidence the scale is :math:`m_t`). It is solved anew in every 16th round.
 
     Args:
         periods: seasons, in rounds.
+        context: how many further numbers are known of each round.
 
     >>> model = LogScale()
     >>> for t in range(700):
@@ -163,31 +169,111 @@ class LogScale(ScaleModel):
     True
     """
 
-    parameters = ("periods",)
+    parameters = ("periods", "context")
     memory = (
-        "scale", "rounds", "mean", "long", "long_weight", "averages", "weights", "seasons", "x", "w", "gram", "moment"
+        "rounds", "mean", "long", "long_weight", "averages", "weights", "seasons", "w", "gram", "moment", "near",
+        "level", "recent_weight", "last", "levels",
     )  # fmt: skip
 
-    def __init__(self, periods: Any = PERIODS) -> None:
+    def __init__(self, periods: Any = PERIODS, context: int = 0) -> None:
         """Nothing seen."""
         if isinstance(periods, (str, bytes)) or not hasattr(periods, "__iter__"):
             raise InputTypeError(f"must be whole numbers of rounds, got {described(periods)}", about="periods")
         self.periods = tuple(whole("periods", p, 2, 100_001) for p in periods)
+        self.context = whole("context", context, 0)
         self.lengths: Any = np.array(self.periods, dtype=np.intp).data
         self.kept: Any = np.exp(-np.log(2.0) / np.array(HALF_LIVES)).data
         self.long_kept = math.exp(-math.log(2.0) / LONG)
-        self.scale = self.mean = self.long = self.long_weight = 0.0
+        self.mean = self.long = self.long_weight = 0.0
         self.rounds = 0
-        size = 1 + len(HALF_LIVES) + len(self.periods)
+        size = 1 + len(HALF_LIVES) + len(self.periods) + 2 + self.context
         self.size = size
         self.averages: Any = np.zeros(len(HALF_LIVES)).data
         self.weights: Any = np.zeros(len(HALF_LIVES)).data
         self.seasons: Any = np.ones(sum(self.periods)).data
-        self.x: Any = np.zeros(size).data
         self.w: Any = np.zeros(size).data
-        self.gram: Any = np.zeros(size * size).data  # row after row, the lower triangle
+        self.gram: Any = np.zeros(size * (size + 1) // 2).data  # the lower triangle, row after row
         self.moment: Any = np.zeros(size).data
-        self.factor: Any = np.zeros(size * size).data
+        self.factor: Any = np.zeros(size * (size + 1) // 2).data
+        self.near = self.level = self.recent_weight = 0.0  # averages of scores and of outputs, and their weight
+        self.last = 0.0  # output whose score is known
+        self.levels: Any = np.zeros(self.context).data  # averages of the further numbers
+        # What was looked at: it is no part of the memory, because it can be looked at again.
+        self.scale = self.middle = self.place = self.output = 0.0
+        self.x: Any = np.zeros(size).data
+        self.given: Any = np.zeros(self.context).data
+        self.nothing: Any = rows_for(1, self.context).data
+
+    def learn(self, score: float) -> None:
+        """A score of either sign, of a round of which nothing else is known; then look at the next round."""
+        self._learn(number("score", score))
+        fill(self.nothing, 0, self.rounds, 0.0, 0.0)
+        self._look(self.nothing, 0)
+
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        self.mean = cells.number(self.mean)
+        self.long = cells.number(self.long)
+        self.long_weight = cells.number(self.long_weight)
+        cells.vector(self.averages)
+        cells.vector(self.weights)
+        cells.vector(self.seasons)
+        cells.vector(self.w)
+        cells.vector(self.gram)
+        cells.vector(self.moment)
+        self.near = cells.number(self.near)
+        self.level = cells.number(self.level)
+        self.recent_weight = cells.number(self.recent_weight)
+        self.last = cells.number(self.last)
+        cells.vector(self.levels)
+
+    def _note(self, cells):
+        """What was looked at: keep it, or take it back."""
+        self.scale = cells.number(self.scale)
+        self.middle = cells.number(self.middle)
+        self.place = cells.number(self.place)
+        self.output = cells.number(self.output)
+        cells.vector(self.x)
+        cells.vector(self.given)
+        return 0
+
+    def _long(self):
+        """The average that the others are compared with."""
+        return max(self.long / self.long_weight, LEAST * self.mean) if self.long_weight > 0.0 else 0.0
+
+    def _look(self, given, t):
+        """Find the features and the scale of a round, of which row t says what is known."""
+        self.place = moment(given, t)
+        self.output = min(max(output(given, t), -HUGE), HUGE)
+        for i in range(self.given.shape[0]):
+            self.given[i] = min(abs(further(given, t, i)), HUGE)
+        self.middle = self._long()
+        if self.middle <= 0.0:
+            self.scale = 0.0
+            return 0
+        self.x[0] = 1.0
+        at = 1
+        for i in range(self.averages.shape[0]):
+            self.x[at] = math.log(max(self.averages[i] / self.weights[i], FAINTEST * self.middle) / self.middle)
+            at += 1
+        start, now = 0, int(self.place)
+        for i in range(self.lengths.shape[0]):
+            self.x[at] = math.log(max(self.seasons[start + now % self.lengths[i]], FLOOR))
+            start += self.lengths[i]
+            at += 1
+        near = max(self.near / self.recent_weight, LEAST * self.mean)
+        self.x[at] = relative(abs(self.output), self.level / self.recent_weight, near)
+        self.x[at + 1] = relative(abs(self.output - self.last), 0.0, NEAR * near)
+        at += 2
+        for i in range(self.given.shape[0]):
+            level = self.levels[i] / self.recent_weight
+            self.x[at] = relative(self.given[i], level, TENTH * level)
+            at += 1
+        total = 0.0
+        for i in range(self.size):
+            total += self.w[i] * self.x[i]
+        self.scale = self.middle * math.exp(min(max(total, -SURPRISE), SURPRISE))
+        return 0
 
     @classmethod
     def least_numbers(cls, given: Any) -> int:
@@ -199,16 +285,17 @@ class LogScale(ScaleModel):
         """Averages of sizes and their weights, and seasons that are relative to them."""
         return {
             "rounds": (0, MOST),
-            **nonnegative("scale", "mean", "long", "averages", "seasons"),
-            **shares("long_weight", "weights"),
+            **nonnegative("mean", "long", "averages", "seasons", "near", "level", "levels"),
+            **shares("long_weight", "weights", "recent_weight"),
         }
 
     def misfit(self) -> str | None:
-        """There is a scale once there was a score, and the regression can be solved: what was added up are squares."""
-        seen = self.rounds > 0 and min(self.long_weight, *self.weights) > 0.0
-        if self.scale > 0.0 and not (seen and max(self.long, self.mean) > 0.0):
-            return "scale"
-        gram = np.tril(np.asarray(self.gram).reshape(self.size, self.size))
+        """Averages have weights once there was a score, and the regression can be solved: squares were added up."""
+        least = min(self.long_weight, self.recent_weight, *self.weights)
+        if least <= 0.0 and (self.rounds > 0 or self.long > 0.0):
+            return "weights"
+        gram = np.zeros((self.size, self.size))
+        gram[np.tril_indices(self.size)] = self.gram
         try:
             np.linalg.cholesky(gram + RIDGE * np.eye(self.size))  # it reads the lower triangle only
         except np.linalg.LinAlgError:
@@ -219,9 +306,10 @@ class LogScale(ScaleModel):
         return self._take(abs(score))
 
     def _take(self, size):
-        if self.scale > 0.0:
+        if self.middle > 0.0:
+            self._fit(min(size / self.middle, OUTLIER))
+        if self._long() > 0.0:
             size = min(size, OUTLIER * self._long())
-            self._fit(size / self._long())
         self.rounds = self.rounds + 1
         self.mean = self.mean + (size - self.mean) / self.rounds
         self.long = self.long_kept * self.long + (1.0 - self.long_kept) * size
@@ -229,47 +317,28 @@ class LogScale(ScaleModel):
         for i in range(self.averages.shape[0]):
             self.averages[i] = self.kept[i] * self.averages[i] + (1.0 - self.kept[i]) * size
             self.weights[i] = self.kept[i] * self.weights[i] + (1.0 - self.kept[i])
-        self._look()
-        return 0
-
-    def _long(self):
-        """The average that the others are compared with."""
-        return max(self.long / self.long_weight, LEAST * self.mean)
-
-    def _look(self):
-        """The features and the scale of the next round."""
-        middle = self._long()
-        if middle <= 0.0:
-            self.scale = 0.0
-            return 0
+        self.near = RECENT * self.near + (1.0 - RECENT) * size
+        self.level = RECENT * self.level + (1.0 - RECENT) * abs(self.output)
+        self.recent_weight = RECENT * self.recent_weight + (1.0 - RECENT)
+        self.last = self.output
+        for i in range(self.given.shape[0]):
+            self.levels[i] = RECENT * self.levels[i] + (1.0 - RECENT) * self.given[i]
         if self.rounds % EVERY == 0:
             solve(self.gram, self.moment, RIDGE, self.factor, self.w)
-        self.x[0] = 1.0
-        at = 1
-        for i in range(self.averages.shape[0]):
-            self.x[at] = math.log(max(self.averages[i] / self.weights[i], FAINTEST * middle) / middle)
-            at += 1
-        start = 0
-        for i in range(self.lengths.shape[0]):
-            self.x[at] = math.log(max(self.seasons[start + self.rounds % self.lengths[i]], FLOOR))
-            start += self.lengths[i]
-            at += 1
-        total = 0.0
-        for i in range(self.size):
-            total += self.w[i] * self.x[i]
-        self.scale = middle * math.exp(min(max(total, -SURPRISE), SURPRISE))
         return 0
 
     def _fit(self, ratio):
         """One observation of the regression, and of the seasons."""
         y = math.log(max(ratio, FLOOR))
+        at = 0
         for i in range(self.size):
             self.moment[i] = REMEMBERED * self.moment[i] + y * self.x[i]
             for j in range(i + 1):
-                self.gram[i * self.size + j] = REMEMBERED * self.gram[i * self.size + j] + self.x[i] * self.x[j]
-        start = 0
+                self.gram[at] = REMEMBERED * self.gram[at] + self.x[i] * self.x[j]
+                at += 1
+        start, then = 0, int(self.place)
         for i in range(self.lengths.shape[0]):
-            j = start + self.rounds % self.lengths[i]
+            j = start + then % self.lengths[i]
             rate = max(SEASON_RATE, 1.0 / (1.0 + self.rounds // self.lengths[i]))
             self.seasons[j] += rate * (min(ratio, 1.0 / FLOOR) - self.seasons[j])
             start += self.lengths[i]
@@ -286,32 +355,46 @@ def shares(*fields: str) -> dict[str, tuple[float, float]]:
     return dict.fromkeys(fields, (0.0, 1.0 + 1e-9))
 
 
+def relative(value, usual, unit):
+    """The logarithm of a value over its usual one, both plus a unit, within +-4; 0 where there is no unit.
+
+    >>> relative(3.0, 1.0, 1.0) == math.log(2.0), relative(1e9, 1.0, 1.0), relative(1.0, 0.0, 0.0)
+    (True, 4.0, 0.0)
+    """
+    if not unit > 0.0:
+        return 0.0
+    return min(max(math.log((value + unit) / (usual + unit)), -SURPRISE), SURPRISE)
+
+
 def solve(gram, moment, ridge, factor, out):
-    """Solve (gram + ridge) out = moment by Cholesky; ``gram`` is a lower triangle, row after row.
+    """Solve (gram + ridge) out = moment by Cholesky; ``gram`` and ``factor`` are lower triangles, row after row.
 
     >>> out = np.zeros(2)
-    >>> _ = solve(np.array([3.0, 0.0, 1.0, 2.0]), np.array([5.0, 5.0]), 0.0, np.zeros(4), out)
+    >>> _ = solve(np.array([3.0, 1.0, 2.0]), np.array([5.0, 5.0]), 0.0, np.zeros(3), out)
     >>> out.round(9)
     array([1., 2.])
     """
     n = moment.shape[0]
     for i in range(n):
+        row = i * (i + 1) // 2
         for j in range(i + 1):
-            total = gram[i * n + j]
+            other = j * (j + 1) // 2
+            total = gram[row + j]
             if i == j:
                 total += ridge
             for k in range(j):
-                total -= factor[i * n + k] * factor[j * n + k]
-            factor[i * n + j] = math.sqrt(total) if i == j else total / factor[j * n + j]
+                total -= factor[row + k] * factor[other + k]
+            factor[row + j] = math.sqrt(total) if i == j else total / factor[other + j]
     for i in range(n):
+        row = i * (i + 1) // 2
         total = moment[i]
         for k in range(i):
-            total -= factor[i * n + k] * out[k]
-        out[i] = total / factor[i * n + i]
+            total -= factor[row + k] * out[k]
+        out[i] = total / factor[row + i]
     for m in range(n):
         i = n - 1 - m
         total = out[i]
         for k in range(i + 1, n):
-            total -= factor[k * n + i] * out[k]
-        out[i] = total / factor[i * n + i]
+            total -= factor[k * (k + 1) // 2 + i] * out[k]
+        out[i] = total / factor[i * (i + 1) // 2 + i]
     return 0

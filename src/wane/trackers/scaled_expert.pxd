@@ -1,18 +1,19 @@
 cimport cython
+from libc cimport math
 from wane.state.stateful cimport Stateful
-from wane.trackers.history cimport inverted_cdf
-from wane.trackers.faci cimport QuantileExperts
-from wane.trackers.scale_models cimport ScaleModel
+from wane.trackers.faci cimport judge, mean
+from wane.trackers.histogram cimport Histogram
 
-cdef double NAN, FARTHEST
+cdef double SHARE
 
 @cython.final
 cdef class Scaled(Stateful):
-    cdef readonly ScaleModel model
-    cdef readonly QuantileExperts levels
-    cdef readonly object window
+    cdef public Py_ssize_t rounds
+    cdef public double[::1] levels, weights
+    cdef double[::1] losses, rates
+    cdef readonly Histogram past
     cdef readonly bint signed
-    cdef double miss
-    cdef Py_ssize_t _put(self, double[::1] radii, Py_ssize_t at) except -1 nogil
-    @cython.locals(scale=double, ratio=double)
-    cdef int _learn(self, double score) except -1 nogil
+    cdef double miss, speed
+    cdef Py_ssize_t _put(self, double scale, double[::1] radii, Py_ssize_t at) noexcept nogil
+    @cython.locals(unit=double, ratio=double, beta=double, u=double, k=Py_ssize_t)
+    cdef int _learn(self, double score, double scale) except -1 nogil

@@ -1,77 +1,107 @@
-"""One expert on scores divided by a scale: FACI over the last scores, and their plain quantile."""
+"""Two radii from the recent scores in units of a scale: by the levels of FACI, and by the level alpha itself."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from wane.checks import number, share
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
-from wane.trackers.faci import QuantileExperts
-from wane.trackers.history import inverted_cdf
-from wane.trackers.scale_models import ScaleModel
+from wane.trackers.faci import judge, mean, paper_eta
+from wane.trackers.histogram import Histogram
 
-NAN = float("nan")
-FARTHEST = 1e160  # a score in units of its scale, where that is nearly 0
+STEPS = np.array([0.002, 0.008, 0.032, 0.128])  # every second one of FACI's
+INTERVAL = 100  # rounds of the stretches on which FACI's regret is to be small
+SHARE = 0.005  # 1 / (2 INTERVAL): what each weight gives to all
 
 
 class Scaled(Stateful):
-    """Two radii from the scores in units of a scale model: by the levels of FACI, and by the level alpha itself.
+    """An expert that is given the scale, and plays two radii: FACI's and the plain quantile.
 
-    While there is no scale, a score other than 0 is its own unit. Memory is bounded by the window.
+    Ranks and quantiles are those of a histogram with discount 0.999. While there is no scale, a score other than 0 is
+    its own unit.
 
     Args:
         alpha: the share of misses.
-        model: of the scale.
-        window: how many scores to look back.
         signed: whether scores may be negative.
+
+    >>> expert = Scaled(0.1)
+    >>> for score in [1.0, 2.0, 3.0] * 200:
+    ...     expert.learn(score, 2.0)
+    >>> [bool(5.0 < radius < 7.5) for radius in expert.radii(4.0)]     # at twice the scale
+    [True, True]
     """
 
-    parameters = ("alpha", "model", "window", "signed")
-    memory = ("model", "levels")
-    extents = ("window",)
+    parameters = ("alpha", "signed")
+    memory = ("rounds", "levels", "weights", "past")
 
-    def __init__(self, alpha: float, model: ScaleModel, window: int = 1000, signed: bool = False) -> None:
+    def __init__(self, alpha: float, signed: bool = False) -> None:
         """Nothing seen."""
-        self.model = model
-        self.levels = QuantileExperts(share("alpha", alpha), window=window, domain="real" if signed else "nonnegative")
-        self.window = window
         self.signed = bool(signed)
+        self.rounds = 0
+        self.levels: Any = np.zeros(len(STEPS)).data
+        self.weights: Any = np.full(len(STEPS), 1.0 / len(STEPS)).data
+        self.losses: Any = np.zeros(len(STEPS)).data
+        self.rates: Any = STEPS.data
+        self.past = Histogram(self.signed)
+        self.miss = 0.0
         self.alpha = alpha
 
     @property
     def alpha(self) -> float:
-        """The share of misses; it may be changed at any time."""
+        """The share of misses; when it is changed, all levels move by as much."""
         return self.miss
 
     @alpha.setter
     def alpha(self, value: Any) -> None:
-        self.miss = share("alpha", value)
-        self.levels.alpha = self.miss
+        miss = share("alpha", value)
+        for k in range(len(STEPS)):
+            self.levels[k] += miss - self.miss
+        self.miss = miss
+        self.speed = paper_eta(miss, INTERVAL, math.log(len(STEPS) * INTERVAL) + 2.0)
 
-    def radii(self) -> np.ndarray:
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Rounds are counted, and every level and weight is a share."""
+        return {"rounds": (0, MOST), "levels": (-1.0, 2.0), "weights": (0.0, 1.0 + 1e-9)}
+
+    def misfit(self) -> str | None:
+        """Some level has a weight."""
+        return None if max(self.weights) > 0.0 else "weights"
+
+    def radii(self, scale: float) -> np.ndarray:
         """Both radii for the next score."""
         found = np.zeros(2)
-        self._put(found.data, 0)
+        self._put(number("scale", scale), found.data, 0)
         return found
 
-    def learn(self, score: float) -> None:
-        """A score."""
-        self._learn(number("score", score))
+    def learn(self, score: float, scale: float) -> None:
+        """A score, and the scale that was predicted for it."""
+        self._learn(number("score", score), number("scale", scale))
 
-    def _put(self, radii, at):
+    def _fields(self, cells):
+        self.rounds = cells.whole(self.rounds)
+        cells.vector(self.levels)
+        cells.vector(self.weights)
+        self.past._fields(cells)
+
+    def _put(self, scale, radii, at):
         """Write both radii, and return the next place."""
-        if self.levels.past.bag.n == 0:
-            radii[at] = radii[at + 1] = 0.0
-        else:
-            radii[at] = self.model.scale * self.levels._predict()
-            radii[at + 1] = self.model.scale * inverted_cdf(self.levels.past.bag, 1.0 - self.miss)
+        radii[at] = scale * self.past._quantile(1.0 - mean(self.weights, self.levels))
+        radii[at + 1] = scale * self.past._quantile(1.0 - self.miss)
         return at + 2
 
-    def _learn(self, score):
-        scale = self.model.scale if self.model.scale > 0.0 else abs(score)
-        ratio = score / scale if scale > 0.0 else 0.0
-        self.levels._ingest(min(max(ratio, -FARTHEST), FARTHEST), NAN, NAN)
-        self.model._learn(score)
+    def _learn(self, score, scale):
+        unit = scale if scale > 0.0 else abs(score)
+        ratio = score / unit if unit > 0.0 else 0.0
+        if self.rounds > math.floor(1.0 / self.miss):  # a rank among fewer says nothing
+            beta = self.past._above(ratio)
+            judge(self.weights, self.levels, self.losses, beta, self.miss, self.speed, SHARE)
+            for k in range(self.levels.shape[0]):
+                u = self.levels[k] + self.rates[k] * (self.miss - (1.0 if self.levels[k] > beta else 0.0))
+                self.levels[k] = min(max(u, 0.0), 1.0)
+        self.rounds = self.rounds + 1
+        self.past._add(ratio)
         return 0
