@@ -72,6 +72,15 @@ class Portfolio(Tracker):
         self.epsilon = positive("epsilon", epsilon)
         self.prior = positive("prior", prior)
 
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Labels are counted, and what has happened is 1."""
+        counts = dict.fromkeys(("misses", "labels"), (0.0, float(MOST)))
+        return super().limits() | counts | {"largest": (0.0, GREATEST), "late": (0.0, 1.0), "changed": (0.0, 1.0)}
+
+    def misfit(self) -> str | None:
+        """No more labels are missed than there are."""
+        return "misses" if self.misses > self.labels else None
+
     def level_changed(self, miss: float) -> None:
         """A wealth that was won at another alpha proves nothing about this one."""
         if self.labels > 0.0 and miss != self.miss:
