@@ -170,7 +170,7 @@ def cells(family: str, found: Sequence[dict[str, Any]]) -> list[list[str]]:
         value = part[key]
         if value is None or isinstance(value, str | int):
             return "" if value is None else str(value)
-        spread = f" ± {part['spread']:{digits}}" if key == "mean" else ""
+        spread = f" ± {part['spread']:{digits}}" if key == "mean" and part["seeds"] > 1 else ""
         return (f"{value:g}" if key == "number" else f"{value:{digits}}") + spread
 
     return [[cell(part, key) for key in COLUMNS.values()] for part in found]
