@@ -214,14 +214,9 @@ class Machine(RuleBasedStateMachine):
         id, radii, sets, widths = self.model.predict(output, key)
         assert p.id == id and type(p.id) is type(id)
         assert p.radius == self.model.by_level(radii) and p.cold == cold
-        if not self.classes and not any(t.rounds for t in self.model.trackers.values()):
-            # Before the first label there is no interval, unless the radius is infinite.
-            sets = [(math.nan, math.nan)] * len(sets) if np.isfinite(p.radius).any() else sets
-            widths = [math.nan] * len(sets) if np.isfinite(p.radius).any() else widths
         for i, (s, expected) in enumerate(zip(p.sets, sets, strict=True)):
-            found = sorted(s.labels) if self.classes else (s.lower, s.upper)
-            assert np.array_equal(found, expected, equal_nan=not self.classes)
-            assert p[self.model.alphas[i]] is s and np.array_equal(s.width, widths[i], equal_nan=True)
+            assert (sorted(s.labels) if self.classes else (s.lower, s.upper)) == expected
+            assert p[self.model.alphas[i]] is s and s.width == widths[i]
 
     @precondition(lambda self: self.model.waiting)
     @rule(data=st.data(), discount=discounts)

@@ -128,6 +128,7 @@ def test_no_regular_expression_reads_a_message():
     assert using == {
         "cli/about.py",
         "integrations/nixtla.py",
+        "report/results.py",
         "state/files.py",
         "state/log.py",
         "tables/chunks.py",

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,7 +68,9 @@ def test_run_is_one_object_per_stream(name, score):
             table = oc.run(x[mine], y[mine], delay)
             assert agree(Picked(made, mine), table)
             place = summary["id"].index(s)
-            judged = np.atleast_2d(np.where(np.isnan(table.lower), math.nan, table.covered).T)  # rows with an interval
+            judged = np.atleast_2d(
+                np.where(np.isnan(Picked(made, mine).lower), math.nan, table.covered).T
+            )  # rows with an interval
             labels = int(np.isfinite(judged[0]).sum())
             assert summary["rows"][place] == mine.sum() and summary["labels"][place] == labels
             for a, covered in zip(np.atleast_1d(alpha), judged, strict=True):
@@ -91,8 +94,9 @@ def test_ticks_are_steps(name):
             x, y = data(score, len(here), t)
             made = panel.predict(here, x)
             steps = [ocs[s].predict(tuple(x[j].tolist()) if x.ndim == 2 else float(x[j])) for j, s in enumerate(here)]
-            assert same(made.lower, [p.lower for p in steps]) and same(made.upper, [p.upper for p in steps])
-            assert same(made.radius, [p.radius for p in steps])
+            assert agree(
+                made, SimpleNamespace(**{k: [getattr(p, k) for p in steps] for k in ("lower", "upper", "radius")})
+            )
             panel.update(here, y)
             for s, p, label in zip(here, steps, y, strict=True):
                 if not math.isnan(label):

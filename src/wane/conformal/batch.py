@@ -89,7 +89,6 @@ def run(
     given = np.concatenate([np.zeros((n, given.shape[1])), given]) if len(given) else given
 
     # From here on trackers and monitors change. Keep what they were, because every step below can still fail.
-    untaught = np.full(rounds, oc._levels.untaught())
     changing = (*oc._levels.trackers, *oc.monitors)
     alarmed = dict(oc._alarmed)
     before = [plain_data.snapshot(thing) for thing in changing]
@@ -109,9 +108,6 @@ def run(
         for width, radius in zip(widths, by_level, strict=True):
             width[n:] = score.width(outputs, radius, u, oc.limits)
         bounds = [score.bounds(outputs, radius, oc.limits) for radius in by_level]
-        if len(arriving):
-            untaught[max(int(pos[arriving[0]]) + delay + 1, 0) :] = False
-        hidden = np.isnan(settings.shown(radii[n:], untaught)).any(axis=1)
         covered = [settings.covered(below, above, radii.T, i) for i in range(len(oc.alphas))]
 
         # A user's score has two functions that must agree. Compare them now that the radii are known.
@@ -124,10 +120,10 @@ def run(
         table = Table(
             oc.alpha,
             names,
-            None if bounds[0] is None else together(oc, [np.where(hidden, math.nan, low) for low, _ in bounds]),
-            None if bounds[0] is None else together(oc, [np.where(hidden, math.nan, high) for _, high in bounds]),
+            None if bounds[0] is None else together(oc, [low for low, _ in bounds]),
+            None if bounds[0] is None else together(oc, [high for _, high in bounds]),
             together(oc, [np.stack(radius, axis=1) if score.sides == 2 else radius for radius in by_level]),
-            together(oc, [np.where(hidden, math.nan, width[n:]) for width in widths]),
+            together(oc, [width[n:].copy() for width in widths]),
             sides[0].copy() if score.sides == 1 else np.stack(sides, axis=1),
             together(oc, [np.where(known, inside[n:].astype(float), np.nan) for inside in covered]),
             (lambda: [score.members(outputs, radius, u) for radius in by_level]) if score.finite else None,

@@ -314,8 +314,6 @@ class OnlineConformal:
             each = in_order(radii, settings.columns) if settings.one_sided else settings.each(radii)
             sets = tuple([score.set(output, radius, u, limits) for radius in each])
             widths = tuple([made.width for made in sets])
-        if levels.untaught():
-            sets = settings.shown_sets(sets, radii)
         radius = each if settings.several else each[0]
         return Prediction(id, settings.alpha, sets, radius, levels.cold()), id, output, u, radii, widths, note
 

@@ -20,14 +20,12 @@ from wane.covered import covers, holds
 from wane.errors import Cure, InputError, InputTypeError, Setting, UnboundedError
 from wane.scores import IntervalScore, OneSided, Score
 from wane.scores.base import EVERYWHERE
-from wane.scores.sets import Interval
 from wane.trackers import Tracker, make
 
 POLICIES = ("error", "clip", "allow")
 OUTSIDE = "correct it, or widen the limits"
 LARGER = "measure in a larger unit"
 SIGNED = "a score that may be negative needs signed=True"
-NO_INTERVAL = Interval(math.nan, math.nan)  # what users see before the first label
 TOO_FEW = "there are too few scores for a finite set, or so many misses that the method's level has left (0, 1)"
 
 
@@ -183,20 +181,16 @@ class Settings:
         return holds(radii[column], score) if self.closed[column] else covers(radii[column], score)
 
     def shown(self, radii: np.ndarray, untaught: np.ndarray) -> np.ndarray:
-        """Return the radii whose sets users see: NaN in rows that are ``untaught`` and would get an interval.
+        """Return the radii whose intervals a table of many rows shows: NaN in rows that are ``untaught``.
 
-        Before the first label a finite radius rests on nothing, and the interval would be a confident guess. So there
-        is none. This is the one place that says so. Trackers play and learn the radius all the same, sets of labels are
-        shown, and what happens to an infinite radius is for ``on_unbounded`` to say.
+        Before the first label a finite radius rests on nothing, and the interval would be a confident guess. So tables
+        and frames have none there. This is the one place that says so. Trackers play and learn the radius all the same,
+        a single ``Prediction`` shows it and says that it is ``cold``, and what happens to an infinite radius is for
+        ``on_unbounded`` to say.
         """
         if not isinstance(self.score, IntervalScore) or not untaught.any():
             return radii
         return np.where(untaught[:, None] & np.isfinite(radii), math.nan, radii)
-
-    def shown_sets(self, sets: tuple[Any, ...], radii: tuple[float, ...]) -> tuple[Any, ...]:
-        """Return the sets of one untaught round as users see them, by the rule of ``shown``."""
-        hidden = np.isnan(self.shown(np.array([radii]), np.ones(1, dtype=bool))).any()
-        return (NO_INTERVAL,) * len(sets) if hidden else sets
 
     def refuse_unbounded(self, radii: np.ndarray, order: np.ndarray | None = None) -> None:
         """Raise an error about the first infinite radius, unless the user allows them; NaN means no prediction.
