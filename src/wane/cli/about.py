@@ -19,7 +19,7 @@ def methods(
 ) -> None:
     """The methods by name: a line each with what can be set, or all about one."""
     found = every()
-    if name is not None:
+    if name is not None and name not in found:
         from wane.trackers.registry import refuse_unknown
 
         refuse_unknown([name])
@@ -38,10 +38,11 @@ def methods(
     screen.print(Text.assemble((name, "bold"), f"  {one['line']}"))
     if one["about"]:
         screen.print(Text(f"\n{one['about']}"))
-    screen.print(Text("\nWhat can be set, with --set NAME=VALUE:"))
+    screen.print(Text("\nWhat can be set, with --set NAME=VALUE:" if one["settings"] else "\nIt has nothing to set."))
     for knob, default in one["settings"].items():
         screen.print(Text(f"  {knob}" + (f" = {default}" if default is not None else "  (must be given)")))
-    screen.print(Text(f"\nin Python: wane.trackers.make({name!r}, alpha=0.1)"), style="dim")
+    made = f"wane.trackers.make({name!r}, alpha=0.1)" if name != "pool" else "wane.Panel(alpha=0.1)"
+    screen.print(Text(f"\nin Python: {made}"), style="dim")
 
 
 def listed(screen: Any, found: dict[str, Any]) -> None:
@@ -66,6 +67,8 @@ def every() -> dict[str, dict[str, Any]]:
     import inspect
 
     from wane import trackers
+    from wane.panel import pool
+    from wane.panel.settings import POOL
     from wane.trackers.registry import METHODS
 
     found = {}
@@ -74,7 +77,10 @@ def every() -> dict[str, dict[str, Any]]:
         parameters = inspect.signature(METHODS[name]).parameters.values()
         knobs = {p.name: None if p.default is p.empty else repr(p.default) for p in parameters if p.name not in COMMON}
         found[name] = {"line": line.strip(), "about": about.strip(), "settings": knobs}
-    return found
+    line = "Many series that learn from each other; the default for tables with more than one series."
+    about = plain(pool.__doc__ or "").partition("\n\n")[2].partition("\n\nScores are measured")[0]
+    found[POOL] = {"line": line, "about": about, "settings": {}}
+    return dict(sorted(found.items()))
 
 
 def plain(text: str) -> str:

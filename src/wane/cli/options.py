@@ -38,8 +38,9 @@ def method_of(incomplete: str) -> list[str]:
     ['magdis', 'magl', 'magl-d']
     """
     from wane import trackers
+    from wane.panel.settings import POOL
 
-    return [name for name in trackers.names() if name.startswith(incomplete)]
+    return [name for name in sorted([POOL, *trackers.names()]) if name.startswith(incomplete)]
 
 
 def method_names(incomplete: str) -> list[str]:

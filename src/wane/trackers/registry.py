@@ -144,6 +144,8 @@ def refuse_unknown(given: Iterable[Any]) -> None:
         if name not in METHODS:
             near = difflib.get_close_matches(str(name), METHODS, 1)
             meant = f"did you mean {near[0]!r}? " if near else ""
+            if name == "pool":
+                meant = "pool is a method of wane.Panel and of tables with several series; "
             raise InputError(f"no method is called {name!r}", argument="method", cure=f"{meant}known are {known}")
 
 
