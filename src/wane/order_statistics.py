@@ -62,8 +62,13 @@ class OrderStatistics(Stateful):
     def values(self) -> np.ndarray:
         """The numbers, sorted."""
         data, order, counts = np.asarray(self.data), self.order, self.counts
-        parts = [data[order[b] * BLOCK : order[b] * BLOCK + counts[b]] for b in range(self.blocks)]
-        return np.concatenate(parts)
+        # Not np.concatenate, which begins in Python: no signal may be handled while an update makes room.
+        values, at = np.empty(self.n), 0
+        for b in range(self.blocks):
+            start, count = order[b] * BLOCK, counts[b]
+            values[at : at + count] = data[start : start + count]
+            at += count
+        return values
 
     @values.setter
     def values(self, values: Any) -> None:
@@ -298,7 +303,8 @@ class OrderStatistics(Stateful):
         slots = 4
         while slots < 2 * max(blocks, -(-self.room // half)):
             slots *= 2
-        data, tops, padded = np.zeros(slots * BLOCK), np.full(slots, -np.inf), np.zeros(blocks * half)
+        data, tops, padded = np.zeros(slots * BLOCK), np.empty(slots), np.zeros(blocks * half)
+        tops[:] = -np.inf  # np.full begins in Python, as above
         self.data: Any = data.data
         self.tops: Any = tops.data
         self.order, self.counts, self.tree = (np.zeros(slots + 1, dtype=np.intp).data for _ in range(3))
