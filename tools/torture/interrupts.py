@@ -134,6 +134,7 @@ KINDS = {
     "ManySeries magl": lambda: Named("magl"),
     "Panel magl": lambda: Many("magl", threads=1),
     "Panel magl, 2 levels, warm-up": lambda: Many("magl", [0.1, 0.3], warm_up=2, epsilon="auto", threads=1),
+    "Panel pool": lambda: Many("pool"),
     "Panel split": lambda: Many("split", on_unbounded="allow"),
     "Groups magl": lambda: Grouped("magl"),
 }

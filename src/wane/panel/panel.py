@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from operator import setitem
 from typing import Any
@@ -25,7 +26,7 @@ from wane.panel.settings import PanelSettings
 from wane.panel.sorting import order_of
 from wane.panel.state import rebuild, state_dict
 from wane.panel.tail import Tail
-from wane.panel.undo import Undo, in_one_step
+from wane.panel.undo import Undo, in_one_step, keep
 from wane.state.files import known
 from wane.state.forks import SINGLE, lock_of
 
@@ -162,7 +163,7 @@ class Panel:
         """
         settings = self.settings
         columns = settings.columns_of(outputs)
-        with self._lock:
+        with self._lock, Undo(self) if self.pools else nullcontext():  # a moment begins with changes to what is shared
             index = copy.copy(self.index)  # everything is prepared beside what there is
             places = index.places(ids, add=True)
             if len(places) != len(columns):
@@ -173,6 +174,7 @@ class Panel:
             ends = np.empty((2, len(places), len(settings.alphas)))
             notes = np.empty((len(places), self.notes.shape[1]))
             if self.pools:
+                keep(self, np.union1d(places, self.tail.place))
                 pooled.begin_moment(self)
 
             def play(p: slice, levels: Levels) -> None:
