@@ -85,14 +85,12 @@ class Panel:
         if self.settings.pooled:
             self.pools = pooled.new_pools(self.settings.alphas, self.settings.score.sides)
             self.fragile, self.flat = False, sum(pool.row for pool in self.pools)
-            self.fresh = np.zeros((1, self.flat))
             self.ARRAYS = (*type(self).ARRAYS, "notes")
         else:
-            levels = self.settings.levels
-            self.fragile, self.flat = levels.fragile, levels.flat()
-            self.fresh = np.zeros((1, self.flat))
-            if self.flat:
-                levels.write(self.fresh, 0)
+            self.fragile, self.flat = self.settings.levels.fragile, self.settings.levels.flat()
+        self.fresh = np.zeros((1, self.flat))
+        if self.flat and not self.pools:
+            self.settings.levels.write(self.fresh, 0)
         self.kept: list[Callable[[], Any]] = []  # what undoes the call that is going on
         self._lock = lock_of(self, SINGLE)
         self._allot(0)
