@@ -18,6 +18,7 @@ from wane.state import forks
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Python 3.12: threads and forks
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),  # of jax, if another test has imported it
     pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning"),
 ]
 SECONDS = 60  # after which a child that hangs is killed

@@ -198,7 +198,9 @@ def one_level(method: Any, score: Any, alpha: Any, settings: dict[str, Any] | No
 
 
 def learn(conformal: OnlineConformal, output: Any, y: Any) -> None:
-    """One round with its label; a label that is refused leaves no prediction that waits."""
+    """One round with its label; a label that is refused changes nothing."""
+    conformal.settings.score.label(y)
+    conformal.settings.labels([y], 1)  # within the limits
     p = conformal.predict(output)
     try:
         conformal.update(p.id, y)
