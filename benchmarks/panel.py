@@ -4,7 +4,8 @@ Intervals by magl-d with absolute scores, from arrays and from a Polars frame to
 rows. Ratios are to the bare tracker's ``run`` over as many scores in one stream, measured in turns with it. Threads are
 compared, so all times are by the clock on the wall, and the best of several counts. A tick is one prediction and one
 label for every stream. Bytes are the sum of the panel's arrays, and how much the process grew while it was made and had
-its first tick. ``--json PATH`` writes the numbers too.
+its first tick. ``--json PATH`` writes the numbers too. The method pool, whose streams learn from each other, is
+measured beside it, except on a single stream.
 """
 
 import argparse
@@ -24,12 +25,13 @@ try:
 except ImportError:
     polars = None
 
-METHOD, ALPHA = "magl-d", 0.1
+METHOD, POOL, ALPHA = "magl-d", "pool", 0.1
 SHAPES = (414, 900), (100_000, 100), (1, 10_000_000)
 MANY = 1_000_000  # streams of a tick
 THREADS = 1, 2
 ARRAYS_AIM, FRAME_AIM = 10.0, 3.0  # million rows a second
 BYTES_AIM, TICK_AIM = 200.0, 200.0  # MB, ms
+POOL_AIM = 3.0  # times the time of the other method
 BARE = "bare tracker"
 
 
@@ -45,8 +47,9 @@ class Columns:
         self.scores = np.abs(self.labels - self.outputs)
         self.mixed = rng.permutation(streams * rows)
 
-    def arrays(self, threads):
-        return lambda: wane.Panel(METHOD, ALPHA, threads=threads).run(self.ids, self.outputs, self.labels)
+    def arrays(self, threads, method=METHOD):
+        times = {"times": self.times} if method == POOL else {}
+        return lambda: wane.Panel(method, ALPHA, threads=threads).run(self.ids, self.outputs, self.labels, **times)
 
     def frames(self):
         """The same rows as frames: ids that are numbers or text, in order and mixed."""
@@ -60,8 +63,8 @@ class Columns:
         }
 
 
-def end_to_end(frame):
-    return lambda: wane.panel.run(frame, id="id", time="time", y="y", y_hat="m", method=METHOD, alpha=ALPHA)
+def end_to_end(frame, method=METHOD):
+    return lambda: wane.panel.run(frame, id="id", time="time", y="y", y_hat="m", method=method, alpha=ALPHA)
 
 
 def seconds(streams, rows, repeats):
@@ -70,9 +73,15 @@ def seconds(streams, rows, repeats):
     calls = {BARE: lambda: lambda: trackers.make(METHOD, ALPHA).run(columns.scores)}
     for threads in THREADS:
         calls[f"arrays, {threads} thread{'s' * (threads > 1)}"] = lambda threads=threads: columns.arrays(threads)
+        if streams > 1:
+            name = f"{POOL}, arrays, {threads} thread{'s' * (threads > 1)}"
+            calls[name] = lambda threads=threads: columns.arrays(threads, POOL)
     if polars:
-        for name, frame in columns.frames().items():
+        frames = columns.frames()
+        for name, frame in frames.items():
             calls[name] = lambda frame=frame: end_to_end(frame)
+        if streams > 1:
+            calls[f"{POOL}, frame"] = lambda: end_to_end(frames["frame"], POOL)
     return best(repeats, calls, time.perf_counter)
 
 
@@ -84,12 +93,12 @@ def tick(panel, ids, outputs, labels):
     return play
 
 
-def ticks(streams, repeats):
+def ticks(streams, repeats, method=METHOD):
     """Memory of a panel of many streams, and the shortest time of a tick over all of them."""
     ids, outputs, labels = np.arange(streams), np.zeros(streams), np.ones(streams)
     gc.collect()
     before = resident()
-    panel = wane.Panel(METHOD, ALPHA)
+    panel = wane.Panel(method, ALPHA)
     tick(panel, ids, outputs, labels)()
     gc.collect()
     grown = None if before is None else resident() - before
@@ -107,7 +116,7 @@ def ticks(streams, repeats):
     return {"streams": streams, "bytes": size, "grown": grown, "seconds": {str(k): v for k, v in found.items()}}
 
 
-def aims(shapes, many):
+def aims(shapes, many, pooled):
     """Each target with the number that is held against it."""
     found = []
     for shape in shapes:
@@ -116,9 +125,15 @@ def aims(shapes, many):
         found.append((f"{shape['shape']}, arrays", ARRAYS_AIM, arrays, "million rows/s"))
         if polars:
             found.append((f"{shape['shape']}, frame", FRAME_AIM, million["frame"], "million rows/s"))
+        for name in [name for name in million if name.startswith(POOL)]:
+            times = shape["seconds"][name] / shape["seconds"][name.removeprefix(f"{POOL}, ")]
+            found.append((f"{shape['shape']}, {name}", -POOL_AIM, times, "times"))
     size = max(many["bytes"], many["grown"] or 0)
     found += [(f"{many['streams']:,} streams", -BYTES_AIM, size / 1e6, "MB")]
     found += [("a tick over all", -TICK_AIM, 1e3 * min(many["seconds"].values()), "ms")]
+    found += [(f"{POOL}, bytes a stream", -BYTES_AIM, pooled["bytes"] / pooled["streams"], "bytes")]
+    ratio = min(pooled["seconds"].values()) / min(many["seconds"].values())
+    found += [(f"{POOL}, a tick over all", -POOL_AIM, ratio, "times")]
     return [
         {
             "aim": name,
@@ -143,7 +158,7 @@ def main():
     print(f"Intervals by {METHOD}, absolute scores; wane {m['wane']}, compiled: {m['compiled']}")
     print(f"{m['cpu']}, {m['cores']} cores, load {m['load']} at the start")
     print(f"million rows a second, and the time as a multiple of the {BARE}'s; the best of {repeats}")
-    many = ticks(MANY // fewer, 2 * repeats)
+    many, pooled = (ticks(MANY // fewer, 2 * repeats, method) for method in (METHOD, POOL))
     shapes = []
     for streams, rows in SHAPES:
         rows = max(rows // fewer, 1) if streams == 1 else rows
@@ -155,20 +170,29 @@ def main():
     for name in shapes[0]["seconds"]:
         text = "".join(
             f"{s['rows'] / 1e6 / s['seconds'][name]:>16.1f}{s['seconds'][name] / s['seconds'][BARE]:>7.2f}x"
+            if name in s["seconds"]
+            else f"{'-':>24}"
             for s in shapes
         )
         print(f"  {name:<30}{text}")
-    grown = "?" if many["grown"] is None else f"{many['grown'] / 1e6:,.0f}"
-    print(f"\n{many['streams']:,} streams: {many['bytes'] / 1e6:,.0f} MB in arrays, the process grew by {grown} MB")
-    for threads, s in many["seconds"].items():
-        print(f"  a tick over all, threads {threads}: {1e3 * s:,.0f} ms, {1e9 * s / many['streams']:,.0f} ns a stream")
-    targets = aims(shapes, many)
+    for method, one in ((METHOD, many), (POOL, pooled)):
+        grown = "?" if one["grown"] is None else f"{one['grown'] / 1e6:,.0f}"
+        size = f"{one['bytes'] / 1e6:,.0f} MB in arrays, the process grew by {grown} MB"
+        print(f"\n{one['streams']:,} streams of {method}: {size}")
+        for threads, s in one["seconds"].items():
+            print(
+                f"  a tick over all, threads {threads}: {1e3 * s:,.0f} ms, {1e9 * s / one['streams']:,.0f} ns a stream"
+            )
+    targets = aims(shapes, many, pooled)
     print("\nAims")
     for a in targets:
         target, value = f"{a['target']} {a['unit']}", f"{a['value']:,.1f} {a['unit']}"
         print(f"  {a['aim']:<30}{target:>26}{value:>24}   {'reached' if a['reached'] else 'MISSED'}")
     if options.json:
-        write(options.json, {"machine": m, "quick": options.quick, "shapes": shapes, "many": many, "aims": targets})
+        write(
+            options.json,
+            {"machine": m, "quick": options.quick, "shapes": shapes, "many": many, "pooled": pooled, "aims": targets},
+        )
 
 
 if __name__ == "__main__":
