@@ -133,9 +133,18 @@ def test_every_count_has_limits(tool):
         (played("p-control"), "spread/count", -5, "count"),
         (played("magl"), "rounds", -1, "rounds"),
         (played("magl"), "late", 0.5e9, "late"),
-        (played("auto").base, "raw/levels/past/place", 10**9, "place"),
-        (played("auto").base, "seasonal/model/rounds", -(10**9), "rounds"),
-        (played("auto").base, "seasonal/model/gram/0", -1e9, "gram"),
+        (played("auto"), "latest", -1, "latest"),
+        (played("auto"), "records", 2**63, "records"),
+        (played("auto"), "unit/weight", 2.0, "weight"),
+        (played("auto").base, "model/rounds", -(10**9), "rounds"),
+        (played("auto").base, "model/gram/0", -1e9, "gram"),
+        (played("auto").base, "model/weights/0", 0.0, "weights"),
+        (played("auto").base, "model/seasons/0", -1.0, "seasons"),
+        (played("auto").base, "steady/rounds", 2**62, "rounds"),
+        (played("auto").base, "steady/levels/0", 1e308, "levels"),
+        (played("auto").base, "regression/past/weight", 0.0, "weight"),
+        (played("auto").base, "fast/past/bins/0", 1e9, "total"),
+        (played("auto").base, "fast/past/sums/0", 1e9, "sums"),
         (played("auto").base, "mixture/squares/0", -1.0, "squares"),
     ],
 )
@@ -192,7 +201,7 @@ def test_numbers_beyond_the_type_of_a_compiled_field():
 def test_no_argument_takes_memory_that_the_state_does_not_back(thing):
     """Wherever a length stands in the parameters of a state, a larger one takes no memory before it is refused."""
     text = dumps(thing.state_dict())
-    lengths = {"dim", "window", "lifetime", "cells", "k"}
+    lengths = {"dim", "window", "lifetime", "cells", "k", "context"}
     found = 0
     for name, large in [*((name, 10**8) for name in lengths), ("decay", 0.999999), ("sigma", 1e6)]:
         state = loads(text)

@@ -12,7 +12,7 @@ from wane.conformal.waiting import Made
 from wane.errors import InputError, InputTypeError
 from wane.state import data as plain_data
 from wane.state.encoding import decode_key, decode_value, encode_key, encode_value
-from wane.state.limits import refuse_unbacked
+from wane.state.limits import MOST, refuse_unbacked
 from wane.state.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
     oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, **{k: decoded(v) for k, v in given.items()})
     waiting = oc._waiting
     for k, name in MEMORY.items():
-        setattr(waiting, name, whole(k, memory[k], 0, math.inf))  # an id may be larger than any count
+        most = math.inf if k == "next_id" else MOST + 1  # an id may be larger than any count
+        setattr(waiting, name, whole(k, memory[k], 0, most))
     oc._alarmed = {(float(alpha), str(side)): whole("round", at, 0) for alpha, side, at in memory["alarmed"]}
     for monitor, inside in zip(oc.monitors, memory["monitors"], strict=True):
         plain_data.restore(monitor, inside)

@@ -277,9 +277,10 @@ class LogScale(ScaleModel):
 
     @classmethod
     def least_numbers(cls, given: Any) -> int:
-        """One for each place of each period."""
-        periods = given.get("periods")
-        return sum(p for p in periods if isinstance(p, int)) if isinstance(periods, list) else 0
+        """One for each place of each period, and one for each pair of further numbers."""
+        periods, context = given.get("periods"), given.get("context")
+        places = sum(p for p in periods if isinstance(p, int)) if isinstance(periods, list) else 0
+        return max(places, context * (context + 1) // 2 if isinstance(context, int) else 0)
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Averages of sizes and their weights, and seasons that are relative to them."""
