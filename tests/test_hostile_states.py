@@ -176,6 +176,30 @@ def test_numbers_beyond_the_type_of_a_compiled_field():
             rebuilt(state, {})
 
 
+@pytest.mark.parametrize("score", ["absolute", "cqr"])
+def test_no_note_of_a_waiting_prediction_spoils_what_is_learned(score):
+    """Each number of a note, set to what no round leaves: it is refused, or all goes on with numbers."""
+    conformal = wane.OnlineConformal("auto", alpha=0.1, score=score)
+    output = 2.0 if score == "absolute" else (1.0, 3.0)
+    for x in range(30):
+        conformal.update(conformal.predict(output).id, x % 5)
+    conformal.predict(output)
+    text = dumps(conformal.state_dict())
+    for place in range(len(loads(text)["memory"]["pending"][0][-1])):
+        for value in (math.nan, math.inf, -math.inf, 1e308, -1e308, -1.0, 2.0**63, -(2.0**63)):
+            state = loads(text)
+            state["memory"]["pending"][0][-1][place] = value
+            if not math.isfinite(value):
+                with pytest.raises(InputError, match="a note must hold finite numbers"):
+                    rebuilt(state, {})
+                continue
+            again = rebuilt(state, {})
+            again.update(*again.pending(), 1.0)
+            for x in range(20):
+                again.update(again.predict(output).id, x % 5)
+            assert rebuilt(loads(dumps(again.state_dict())), {}).state_dict() == again.state_dict()
+
+
 # Small files, large costs
 
 

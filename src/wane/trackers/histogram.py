@@ -86,7 +86,9 @@ class Histogram(Stateful):
 
     def _place(self, ratio):
         """Where a ratio is among the bins: the whole part is the number of its bin."""
-        size = min(math.log1p(SHARP * abs(ratio)) / STEP, BINS - 1e-9)
+        size = math.log1p(SHARP * abs(ratio)) / STEP
+        if not size < BINS - 1e-9:  # NaN too, so that no note of a prediction leads out of the bins
+            size = BINS - 1e-9
         return self.middle + size if ratio >= 0.0 else max(self.middle - size, 0.0)
 
     def _ratio(self, place):
