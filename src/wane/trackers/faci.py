@@ -243,7 +243,7 @@ def judge(weights, levels, losses, beta, miss, eta, sigma):
     """Weigh experts by the pinball losses of their levels at beta, in place; ``losses`` is scratch space.
 
     >>> w = np.array([0.5, 0.5])
-    >>> _ = judge(w.data, np.array([0.1, 0.9]).data, np.zeros(2).data, 0.1, 0.1, 1000.0, 0.0)
+    >>> _ = judge(w.data, np.array([0.1, 0.9]).data, np.zeros(2).data, 0.1, 0.1, 1e4, 0.0)
     >>> w
     array([1., 0.])
     """

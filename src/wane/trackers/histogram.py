@@ -24,6 +24,7 @@ STEP = 0.171875  # the width of a bin, 11 / 64: the last one ends at a ratio of 
 KEPT = 0.999  # the discount: a window of about 1,000 scores
 LARGE = float.fromhex("0x1p40")  # a weight at which all are made small again
 SMALL = float.fromhex("0x1p-40")
+NEARLY = 1e-6  # of all weight: what rounding adds up to is less
 
 
 class Histogram(Stateful):
@@ -60,7 +61,10 @@ class Histogram(Stateful):
         """The next ratio has a weight, and what is there was added up."""
         if self.weight <= 0.0:
             return "weight"
-        return "total" if abs(self.total - float(np.sum(self.bins))) > 1e-6 * self.total else None
+        if abs(self.total - float(np.sum(self.bins))) > NEARLY * self.total:
+            return "total"
+        apart = np.asarray(self.sums) - np.asarray(self.bins).reshape(-1, GROUP).sum(axis=1)
+        return "sums" if float(np.abs(apart).max()) > NEARLY * self.total else None
 
     def add(self, ratio: float) -> None:
         """One more ratio."""
@@ -82,7 +86,9 @@ class Histogram(Stateful):
 
     def _place(self, ratio):
         """Where a ratio is among the bins: the whole part is the number of its bin."""
-        size = min(math.log1p(SHARP * abs(ratio)) / STEP, BINS - 1e-9)
+        size = math.log1p(SHARP * abs(ratio)) / STEP
+        if not size < BINS - 1e-9:  # NaN too, so that no note of a prediction leads out of the bins
+            size = BINS - 1e-9
         return self.middle + size if ratio >= 0.0 else max(self.middle - size, 0.0)
 
     def _ratio(self, place):

@@ -82,9 +82,13 @@ class Portfolio(Tracker):
         return "misses" if self.misses > self.labels else None
 
     def level_changed(self, miss: float) -> None:
-        """A wealth that was won at another alpha proves nothing about this one."""
+        """The misses beyond the target stay as many, and with them the edge; the bound was about one alpha.
+
+        Else thousands of rounds at another rate would be bets on the wrong side, and lose all wealth.
+        """
         if self.labels > 0.0 and miss != self.miss:
             self.changed = 1.0
+            self.misses = min(max(self.misses + (miss - self.miss) * self.labels, 0.0), self.labels)
         self.miss = miss
 
     def coverage_sum(self) -> float:

@@ -5,7 +5,7 @@ from wane.state.stateful cimport Stateful
 from wane.trackers.context cimport fill, further, moment, output
 
 cdef double STEADY, LONG, OUTLIER, QUIET, SHORTEST, FAINTEST, LEAST, REMEMBERED, RIDGE, SEASON_RATE, SURPRISE, FLOOR
-cdef double RECENT, NEAR, TENTH, HUGE
+cdef double RECENT, NEAR, TENTH, FURTHEST, HUGE
 cdef Py_ssize_t EVERY
 
 cdef class ScaleModel(Stateful):
@@ -40,6 +40,7 @@ cdef class LogScale(ScaleModel):
     cdef public Py_ssize_t rounds
     cdef public double mean, long, long_weight, near, level, recent_weight, last
     cdef public double[::1] averages, weights, seasons, w, gram, moment, levels
+    @cython.locals(i=Py_ssize_t)
     cdef int _note(self, Cells cells) except -1 nogil
     cdef double _long(self) noexcept nogil
     @cython.locals(near=double, level=double, total=double, at=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, now=Py_ssize_t)

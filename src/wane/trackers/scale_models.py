@@ -36,6 +36,7 @@ HALF_LIVES = (1.0, 3.0, 10.0, 40.0, 160.0, 640.0)
 RECENT = 0.99  # the discount of the averages that an output is compared with
 NEAR = 0.3  # of a recent score: outputs that differ by less count as nearly the same
 TENTH = 0.1  # of the usual size of a further number, which is added so that zeros have a logarithm
+FURTHEST = 50.0  # a feature is a logarithm of a few units at most; one that a note has beyond this was not found here
 HUGE = 1e150  # of an output: beyond it floats would end
 
 
@@ -234,6 +235,8 @@ class LogScale(ScaleModel):
         self.place = cells.number(self.place)
         self.output = cells.number(self.output)
         cells.vector(self.x)
+        for i in range(self.size):
+            self.x[i] = min(max(self.x[i], -FURTHEST), FURTHEST)
         cells.vector(self.given)
         return 0
 
@@ -277,9 +280,10 @@ class LogScale(ScaleModel):
 
     @classmethod
     def least_numbers(cls, given: Any) -> int:
-        """One for each place of each period."""
-        periods = given.get("periods")
-        return sum(p for p in periods if isinstance(p, int)) if isinstance(periods, list) else 0
+        """One for each place of each period, and one for each pair of further numbers."""
+        periods, context = given.get("periods"), given.get("context")
+        places = sum(p for p in periods if isinstance(p, int)) if isinstance(periods, list) else 0
+        return max(places, context * (context + 1) // 2 if isinstance(context, int) else 0)
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Averages of sizes and their weights, and seasons that are relative to them."""
