@@ -89,10 +89,10 @@ def move_to(thing: Any, end: int) -> None:
     limits = thing.limits()
     for field in thing.memory:
         value = getattr(thing, field)
-        if hasattr(value, "memory"):
-            move_to(value, end)
-        elif hasattr(value, "move_to"):
+        if hasattr(value, "move_to"):  # first: it knows better than its fields say
             value.move_to(end)
+        elif hasattr(value, "memory"):
+            move_to(value, end)
         elif isinstance(value, (bool, int, float)):
             setattr(thing, field, type(value)(limits.get(field, (-GREATEST, GREATEST))[end]))
         else:
