@@ -354,7 +354,9 @@ class Run:
         """Write a table without rows: its header, and the new columns."""
         columns = self.session.columns
         known = {name: np.zeros(0) for name in (columns.y, *columns.y_hat)}
-        self.writer.write(self.reader.nothing(), {name: np.zeros(0) for name in self.names}, known)
+        *ends, cold = self.names
+        new = {name: np.zeros(0) for name in ends} | {cold: np.zeros(0, dtype=np.int64)}
+        self.writer.write(self.reader.nothing(), new, known)
 
 
 def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record, skipped: int) -> Report:
