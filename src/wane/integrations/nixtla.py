@@ -57,7 +57,7 @@ def conformalize(
     >>> table["y"] = np.where(table["ds"] < 99, (-1.0) ** table["ds"], np.nan)
     >>> result = conformalize(table, level=90)
     >>> list(result)[-2:], result["AutoARIMA-hi-90"][[0, 99, 199]].round(2)
-    (['AutoARIMA-lo-90', 'AutoARIMA-hi-90'], array([nan,  1.,  1.]))
+    (['AutoARIMA-lo-90', 'AutoARIMA-hi-90'], array([ nan, 1.04, 1.04]))
     """
     table = Arrays(frame) if isinstance(frame, Mapping) else Frame(frame)
     if cutoff_col is None and CUTOFF in table.columns:
