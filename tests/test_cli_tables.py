@@ -49,12 +49,12 @@ def test_run_says_what_it_guessed_and_writes_what_it_says(tmp_path):
     out, said = run("run", tmp_path / "in.csv", "--out", tmp_path / "out.csv", "--method", "magl", "--alpha", 0.1,
                     "--alpha", 0.2, "--state", tmp_path / "state")  # fmt: skip
     assert said == "using y='actual', yhat='forecast', id='id', time='ds'\n"
-    assert out.startswith("100 rows, 2 series, ") and re.search(
-        r"magl: \d\d\.\d % of 100 true values inside \(target 80 %\)", out
+    assert out.startswith("100 rows, 2 without an interval (cold), 2 series, ") and re.search(
+        r"magl: \d\d\.\d % of 98 true values inside \(target 80 %\)", out
     )
     assert out.endswith(f"written: {tmp_path / 'out.csv'}, {tmp_path / 'state'}\n")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
-    assert list(rows[0])[4:] == ["lower_0.1", "upper_0.1", "lower_0.2", "upper_0.2"] and len(rows) == 100
+    assert list(rows[0])[4:] == ["lower_0.1", "upper_0.1", "lower_0.2", "upper_0.2", "cold"] and len(rows) == 100
     found, said = run("run", tmp_path / "in.csv", "--out", tmp_path / "more.csv", "--method", "magl", "--json")
     assert json.loads(found)["rows"] == 100 and said == ""
 
@@ -93,7 +93,7 @@ def test_run_is_a_filter():
     assert out.count("\n") == 21 and out.startswith("ds,id,actual,forecast,lower,upper,cold\n") and "20 rows" in said
     lines = b"".join(b'{"y": %d, "yhat": 1.0}\n' % t for t in range(5))
     out, _ = run("run", "-", "--format", "jsonl", given=lines)
-    assert [sorted(json.loads(line)) for line in out.splitlines()] == [["lower", "upper", "y", "yhat"]] * 5
+    assert [sorted(json.loads(line)) for line in out.splitlines()] == [["cold", "lower", "upper", "y", "yhat"]] * 5
 
 
 def test_a_closed_pipe_is_one_line(tmp_path):
@@ -132,7 +132,7 @@ def test_a_closed_pipe_is_one_line(tmp_path):
             1,
             "two.csv, line 3: the time 1 in 'ds' comes twice in the same series: if a column names",
         ),
-        (["compare", "two.csv", "--id", "shop"], 1, "at least 200 labels, the longest has 1"),
+        (["compare", "two.csv", "--id", "shop"], 1, "at least 200 labels, the table has 2"),
         (["methods", "nothing"], 1, "no method is called 'nothing'"),
     ],
 )
@@ -178,15 +178,23 @@ def test_compare_recommends_in_words(tmp_path):
     (tmp_path / "in.csv").write_text(table(400, 2))
     arguments = ("compare", tmp_path / "in.csv", "--methods", "magl,split,trivial", "--workers", 1)
     out, said = run(*arguments)
-    assert "3 methods on 2 of 2 series, 800 rounds" in out and said.startswith("using y='actual'")
+    assert "3 methods on 2 of 2 series, 534 rounds" in out and said.startswith("using y='actual'")
     found = json.loads(run(*arguments, "--json")[0])
     assert found["recommendation"] in out and found["recommendation"].startswith(f"{found['method']}: it covers ")
     rows = {row["method"]: row for row in found["leaderboard"]}
-    scores = wane.runs.series(str(tmp_path / "in.csv"), wane.runs.Options())[1]
-    from wane.experiments import leaderboard
-
-    want = leaderboard.play("magl", [s.scores for s in scores], 0.1, np.ones(1))
-    assert all(rows["magl"][key] == want[key] for key in ("coverage", "pinball", "width", "lce_100"))
+    assert "The advice rests on 2 of 2 series and 534 rows." in found["recommendation"]
+    # The measures are those of a panel, after the first third of each series, in units of its mean score.
+    cells = np.genfromtxt(tmp_path / "in.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    frame = {name: cells[name] for name in cells.dtype.names}
+    made = wane.panel.run(frame, id="id", time="ds", y="actual", y_hat="forecast", method="magl").frame
+    scores, late = np.abs(made["actual"] - made["forecast"]), made["ds"] >= 133
+    unit = np.where(made["id"] == "s0", *(scores[made["id"] == k].mean() for k in ("s0", "s1")))
+    want = {
+        "coverage": made["covered"][late].mean(),
+        "width": (2.0 * made["radius"] / unit)[late].mean(),
+        "pinball": wane.metrics.pinball((made["radius"] / unit)[late], (scores / unit)[late], 0.1),
+    }
+    assert {key: rows["magl"][key] for key in want} == pytest.approx(want)
     assert found["leaderboard"][-1]["method"] == "trivial" != found["method"]
 
 

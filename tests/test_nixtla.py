@@ -28,14 +28,17 @@ def windows(cutoffs, horizon, seed=0, kept=1.0):
 
 
 def by_hand(table, delay=0):
-    """One OnlineConformal for each series and step; before a forecast it learns the labels up to the cutoff."""
+    """One OnlineConformal for each series and step; before a forecast it learns the labels up to the cutoff.
+
+    A forecast before its first label has no interval.
+    """
     ids, ds, cutoff, y = (table[k] for k in ("unique_id", "ds", "cutoff", "y"))
     lower, upper = np.empty((2, len(y), len(LEVELS)))
     for key in {(i, d - c) for i, d, c in zip(ids, ds, cutoff, strict=True)}:
         mine = np.flatnonzero((ids == key[0]) & (ds - cutoff == key[1]))
         times = np.unique(ds[ids == key[0]])
         oc = wane.OnlineConformal("magl", alpha=tuple(LEVELS.values()))
-        waiting = []
+        waiting, learned = [], 0
         for r in mine[np.argsort(cutoff[mine])].tolist():
             passed = times[times <= cutoff[r]]
             known = set(passed[: max(len(passed) - delay, 0)].tolist())
@@ -43,8 +46,11 @@ def by_hand(table, delay=0):
                 first = waiting.pop(0)
                 if not np.isnan(y[first]):
                     oc.update(first, y[first])
+                    learned += 1
             p = oc.predict(table["Naive"][r], id=r)
             lower[r], upper[r] = zip(*[(p[a].lower, p[a].upper) for a in LEVELS.values()], strict=True)
+            if not learned:
+                lower[r] = upper[r] = np.nan
             waiting.append(r)
     return lower, upper
 
@@ -256,7 +262,7 @@ def test_the_real_thing():
     sf = library.StatsForecast([models.Naive(), models.WindowAverage(5)], freq="D")
     backtests = sf.cross_validation(df=series, h=7, step_size=2, n_windows=40)
     future = sf.forecast(df=series, h=7)
-    made = conformalize(pd.concat([backtests, future.assign(cutoff=days[-1])]), level=[95, 80])
+    made = apart(pd.concat([backtests, future.assign(cutoff=days[-1])]), level=[95, 80])
     ends_of = ["lo-95", "lo-80", "hi-80", "hi-95"]
     assert list(made.columns) == [
         *backtests.columns,

@@ -174,7 +174,8 @@ def test_a_parquet_file_keeps_its_types(tmp_path):
     report = play(str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet"), Options(method="magl"))
     out = pq.read_table(tmp_path / "out.parquet")
     assert out.select(made.column_names).equals(made) and out.column_names[-3:] == ["lower", "upper", "cold"]
-    assert report.columns == Columns("y", ("yhat",), "unique_id", "ds") and report.labels == 5
+    assert report.columns == Columns("y", ("yhat",), "unique_id", "ds")
+    assert report.cold == 3 and report.labels == 3  # the first label of a series has no interval to judge
     pq.write_table(made.slice(0, 0), tmp_path / "none.parquet")
     play(str(tmp_path / "none.parquet"), str(tmp_path / "out.parquet"), Options(method="magl"))
     assert pq.read_table(tmp_path / "out.parquet").schema == out.schema
@@ -451,14 +452,17 @@ def test_a_record_has_each_series_in_time(tmp_path):
     for track in tracks:
         assert (np.diff(track.time) > np.timedelta64(0, "s")).all()
         assert track.lower.shape == track.upper.shape == (30, 2)
-        assert (track.lower[:, 0] <= track.lower[:, 1]).all() and len(track.y) == len(track.y_hat) == 30
+        assert len(track.y) == len(track.y_hat) == 30
+        known = int(np.argmin(np.isnan(track.y))) + 1  # the row after the first label is the first with an interval
+        assert np.isnan(track.lower[:known]).all() and (track.lower[known:, 0] <= track.lower[known:, 1]).all()
 
 
 def test_series_are_scores_in_time(tmp_path):
     rows = ["id,ds,y,yhat\n", "b,2,5,1\n", "a,1,1,1.5\n", "b,1,,1\n", "b,0,3,1\n"]
-    columns, found, ordered, _ = series(written(tmp_path / "in.csv", rows), Options())
-    assert columns.id == "id" and not ordered
-    assert [(s.id, s.scores.tolist()) for s in found] == [("b", [2.0, 4.0]), ("a", [0.5])]
+    found = series(written(tmp_path / "in.csv", rows), Options())
+    assert found.columns.id == "id" and not found.ordered
+    assert [(s.id, s.scores.tolist()) for s in found.series] == [("b", [2.0, 4.0]), ("a", [0.5])]
+    np.testing.assert_array_equal(found.scores, [2.0, 0.5, np.nan, 4.0])  # all rows, in the order of time
     with pytest.raises(ValueError, match="absolute or normalised"):
         series(str(tmp_path / "in.csv"), Options(score="signed"))
 
