@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from wane.checks import described, whole
+from wane.checks import LARGEST, described, whole
 from wane.conformal.monitor import Monitor
 from wane.conformal.waiting import Made
 from wane.errors import InputError, InputTypeError
 from wane.state import data as plain_data
 from wane.state.encoding import decode_key, decode_value, encode_key, encode_value
-from wane.state.limits import GREATEST, MOST, refuse_unbacked
+from wane.state.limits import MOST, refuse_unbacked
 from wane.state.stateful import Stateful
 
 if TYPE_CHECKING:
@@ -115,13 +115,13 @@ def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, mem
 
 
 def checked_note(note: tuple[float, ...], radii: tuple[float, ...]) -> tuple[float, ...]:
-    """Return what trackers kept with a prediction; an error if it holds NaN, or infinity where no radius was infinite.
+    """Return what trackers kept with a prediction; an error for NaN, and for giants and infinity beside smaller radii.
 
     Trackers learn from it as if they had found it themselves.
     """
     most = max(map(abs, radii))
-    if not all(abs(x) <= max(most, GREATEST) for x in note):
-        raise InputError(f"a note must hold finite numbers, or infinite ones beside an infinite radius, got {note}")
+    if not all(abs(x) <= max(most, LARGEST) for x in note):
+        raise InputError(f"a note must hold numbers of at most {max(most, LARGEST):g} in size, got {note}")
     return note
 
 

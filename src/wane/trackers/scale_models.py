@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, number, positive, whole
+from wane.checks import LARGEST, described, number, positive, whole
 from wane.errors import InputTypeError
-from wane.state.limits import GREATEST, MOST
+from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 from wane.trackers.context import fill, further, moment, output, rows_for
 
@@ -350,8 +350,8 @@ class LogScale(ScaleModel):
 
 
 def nonnegative(*fields: str) -> dict[str, tuple[float, float]]:
-    """Limits of fields that are sizes."""
-    return dict.fromkeys(fields, (0.0, GREATEST))
+    """Limits of fields that are sizes of scores, far above what they can be: beyond it quotients may be infinite."""
+    return dict.fromkeys(fields, (0.0, LARGEST))
 
 
 def shares(*fields: str) -> dict[str, tuple[float, float]]:
