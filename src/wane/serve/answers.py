@@ -35,7 +35,7 @@ class Lines:
     >>> from wane.conformal import ManySeries
     >>> lines = Lines(ManySeries("magl", alpha=0.1))
     >>> lines.answer({"op": "predict", "output": 2.0, "request": "r1"})
-    {'ok': True, 'request': 'r1', 'id': 0, 'cold': True, 'radius': 0.0, 'lower': None, 'upper': None}
+    {'ok': True, 'request': 'r1', 'id': 0, 'cold': True, 'radius': 0.0, 'lower': 2.0, 'upper': 2.0}
     >>> lines.answer({"op": "label", "id": 0, "y": 2.5})
     {'ok': True, 'id': 0, 'score': 0.5, 'covered': False}
     >>> lines.answer({"op": "label", "id": 0, "y": 2.5})["error"]["kind"]
