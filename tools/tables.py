@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import table  # noqa: E402
 
+import wane  # noqa: E402
 from wane import learners, trackers  # noqa: E402
 from wane.cli.about import every  # noqa: E402
 
@@ -23,7 +24,10 @@ def methods():
     lines = ["| name | what it does | what can be set | numbers in a panel |", "|---|---|---|---|"]
     for name, one in every().items():
         settings = [f"`{k}`" if v is None else f"`{k}={short(v)}`" for k, v in one["settings"].items()]
-        kept = trackers.make(name, 0.1, **table.NEEDS[name]).flat() or "objects"
+        if name == "pool":  # which has no trackers
+            kept = wane.Panel(name).flat
+        else:
+            kept = trackers.make(name, 0.1, **table.NEEDS[name]).flat() or "objects"
         said = one["line"].replace("|", "\\|")
         lines.append(f"| `{name}` | {said} | {', '.join(settings) or 'nothing'} | {kept} |")
     return "\n".join(lines)
