@@ -10,7 +10,7 @@ every method that forgets does.
 
     python examples/corrupted_classifier.py [--rounds 4200] [--plot FILE] [--json]
 
-scikit-learn is needed: pip install "wane[data]".
+scikit-learn is needed: pip install ".[data]".
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def world(rounds):
         from sklearn.datasets import load_digits
         from sklearn.linear_model import LogisticRegression
     except ImportError:
-        sys.exit('this example needs scikit-learn: pip install "wane[data]"')
+        sys.exit('this example needs scikit-learn: pip install ".[data]"')
     digits = load_digits()
     rng = np.random.default_rng(0)
     order = rng.permutation(len(digits.target))
@@ -118,7 +118,7 @@ def draw(played, phases, out):
     try:
         import matplotlib
     except ImportError:
-        sys.exit('the figure needs matplotlib: pip install "wane[plot]"')
+        sys.exit('the figure needs matplotlib: pip install ".[plot]"')
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -129,7 +129,7 @@ def draw(played, out):
     try:
         import matplotlib
     except ImportError:
-        sys.exit('the figure needs matplotlib: pip install "wane[plot]"')
+        sys.exit('the figure needs matplotlib: pip install ".[plot]"')
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -10,7 +10,7 @@ known to the model or to the trackers.
 
     python examples/drifting_regressor.py [--rounds 4000] [--plot FILE] [--json]
 
-scikit-learn is needed: pip install "wane[data]".
+scikit-learn is needed: pip install ".[data]".
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def play(x, y):
     try:
         from sklearn.linear_model import SGDRegressor
     except ImportError:
-        sys.exit('this example needs scikit-learn: pip install "wane[data]"')
+        sys.exit('this example needs scikit-learn: pip install ".[data]"')
     half = WARM_UP // 2
     model = SGDRegressor(learning_rate="constant", eta0=0.01, random_state=0)
     for _ in range(5):
@@ -120,7 +120,7 @@ def draw(ends, y, phase, out):
     try:
         import matplotlib
     except ImportError:
-        sys.exit('the figure needs matplotlib: pip install "wane[plot]"')
+        sys.exit('the figure needs matplotlib: pip install ".[plot]"')
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -9,7 +9,7 @@ What to see: gradient descent alone depends on its rate; inside ``tuned`` it is 
 
     python examples/lifelong_jax.py [--rounds 4000] [--json]
 
-JAX, optax and scikit-learn are needed: pip install "wane[optax,data]".
+JAX, optax and scikit-learn are needed: pip install ".[optax,data]".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def stream(rounds):
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        sys.exit('this example needs scikit-learn: pip install "wane[optax,data]"')
+        sys.exit('this example needs scikit-learn: pip install ".[optax,data]"')
     x, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
     drawn = rng.integers(len(y), size=rounds)
@@ -68,7 +68,7 @@ def main():
         import jax
         import optax
     except ImportError:
-        sys.exit('this example needs JAX and optax: pip install "wane[optax,data]"')
+        sys.exit('this example needs JAX and optax: pip install ".[optax,data]"')
     from wane.integrations.optax import adaptive, tuned
 
     x, y = stream(options.rounds)

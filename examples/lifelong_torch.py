@@ -9,7 +9,7 @@ The run that was stopped ends at the very same weights as one that was not.
 
     python examples/lifelong_torch.py [--tasks 8] [--json]
 
-PyTorch and scikit-learn are needed: pip install "wane[torch,data]".
+PyTorch and scikit-learn are needed: pip install ".[torch,data]".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def images():
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        sys.exit('this example needs scikit-learn: pip install "wane[torch,data]"')
+        sys.exit('this example needs scikit-learn: pip install ".[torch,data]"')
     x, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     return (x[order] / 16.0).astype(np.float32), y[order]
@@ -96,7 +96,7 @@ def main():
     try:
         import torch
     except ImportError:
-        sys.exit('this example needs PyTorch: pip install "wane[torch,data]"')
+        sys.exit('this example needs PyTorch: pip install ".[torch,data]"')
     from wane.integrations.torch import Tuned
 
     torch.set_num_threads(1)

@@ -139,4 +139,4 @@ def test_version():
 def test_without_the_extra_it_says_what_to_install(tmp_path):
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(\"No module named 'typer'\", name='typer')")
     said = run("--help", code=1, PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    assert said.strip() == 'wane: the command line needs typer and rich: pip install "wane[cli]"'
+    assert said.strip() == 'wane: the command line needs typer and rich: run pip install ".[cli]" in a clone of wane'

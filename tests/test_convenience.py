@@ -252,3 +252,7 @@ def test_a_users_output_is_his_own_to_change():
     output["at"] = 5.0
     oc.update(p, 5.0)
     assert oc.explain(p.id).score == 5.0
+
+
+def test_dir_shows_the_public_names_alone():
+    assert dir(wane) == sorted(wane.__all__)

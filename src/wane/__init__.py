@@ -75,8 +75,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names, there or not yet."""
-    return sorted({*globals(), *__all__})
+    """The public names, imported already or not yet."""
+    return sorted(__all__)
 
 
 def compiled() -> bool:

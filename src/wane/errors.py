@@ -169,6 +169,15 @@ class MissingExtraError(WaneError, ImportError):
     """A package that is not installed; the cure is the command that installs it."""
 
 
+def installing(extra: str) -> str:
+    """How to install an extra; wane itself is installed from a clone of its repository.
+
+    >>> installing("cli")
+    'run pip install ".[cli]" in a clone of wane'
+    """
+    return f'run pip install ".[{extra}]" in a clone of wane'
+
+
 class SavedFileError(InputError):
     """A file that cannot be read: foreign, cut short, corrupted, too new, or with a state that its class refuses."""
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from wane.cli.options import Json, method_of
+from wane.errors import installing
 
 COMMON = ("alpha", "domain", "on_missing")  # every method has these
 
@@ -118,7 +119,7 @@ def version(
     for extra, parts in found["extras"].items():
         said = ", ".join(f"{name} {there or 'missing'}" for name, there in parts.items())
         ready = all(parts.values())
-        typer.echo(f"{extra:10} {said}" + ("" if ready else f'; pip install "wane[{extra}]"'))
+        typer.echo(f"{extra:10} {said}" + ("" if ready else f"; {installing(extra)}"))
 
 
 def extras() -> dict[str, dict[str, str | None]]:

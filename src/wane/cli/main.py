@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import sys
 
+from wane.errors import installing
+
 INTERRUPTED = "interrupted"
-MISSING = 'wane: the command line needs typer and rich: pip install "wane[cli]"'
+MISSING = f"wane: the command line needs typer and rich: {installing('cli')}"
 
 
 class Interrupted(SystemExit):

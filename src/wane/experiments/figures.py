@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 from wane.experiments.results import Finding
 from wane.state.files import replace_file
 
@@ -40,7 +40,7 @@ def needed() -> None:
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingExtraError("figures need matplotlib", cure='pip install "wane[plot]"') from None
+        raise MissingExtraError("figures need matplotlib", cure=installing("plot")) from None
 
 
 def save(finding: Finding, folder: Path, name: str | None = None) -> list[Path]:

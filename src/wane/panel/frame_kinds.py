@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
-from wane.errors import InputError, InputTypeError, MissingExtraError, NotFoundError
+from wane.errors import InputError, InputTypeError, MissingExtraError, NotFoundError, installing
 from wane.panel.batch import stretches
 from wane.panel.index import as_list
 from wane.panel.sorting import boolean, moments, neighbours, one_sort, refuse_duplicates
@@ -99,7 +99,7 @@ class Frame(Columns):
         try:
             import narwhals as nw
         except ImportError:
-            cure = 'pip install "wane[frames]", or give a dict of arrays'
+            cure = f"{installing('frames')}, or give a dict of arrays"
             raise MissingExtraError("frames need narwhals", cure=cure) from None
         self.nw = nw
         try:

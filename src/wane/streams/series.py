@@ -54,7 +54,7 @@ def names() -> dict[str, About]:
 
 
 def make(name: str) -> ForecastStream:
-    """A bundled stream; the packages come with ``pip install "wane[data]"``.
+    """A bundled stream; the packages come with ``pip install ".[data]"``.
 
     Rounds without a value, and the first ones, that have no forecast or scale yet, are left out.
     """

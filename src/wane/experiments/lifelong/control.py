@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 from wane.experiments.lifelong.rivals import RIVALS, at_rest, at_work
 
 WORLDS = {"CartPole": "CartPole-v1", "Acrobot": "Acrobot-v1"}
@@ -40,7 +40,7 @@ def gym() -> Any:
     try:
         import gymnasium
     except ModuleNotFoundError:
-        raise MissingExtraError("the worlds are those of gymnasium", cure='pip install "wane[rl]"') from None
+        raise MissingExtraError("the worlds are those of gymnasium", cure=installing("rl")) from None
     return gymnasium
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 
 WHITE = 16.0  # the largest pixel of the digits
 
@@ -39,7 +39,7 @@ def loaded(name: str) -> Any:
     try:
         datasets = importlib.import_module("sklearn.datasets")
     except ModuleNotFoundError:
-        raise MissingExtraError("these data are bundled with scikit-learn", cure='pip install "wane[data]"') from None
+        raise MissingExtraError("these data are bundled with scikit-learn", cure=installing("data")) from None
     return getattr(datasets, f"load_{name}")()
 
 

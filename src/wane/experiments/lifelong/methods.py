@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 
 STEPS = 2  # numbers in a factor of ten
 SPAN = 4 * STEPS  # a grid covers a factor of 10,000: enough for a best number and ten times off to both sides
@@ -38,7 +38,7 @@ def needed() -> None:
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingExtraError("the optimisers need PyTorch", cure='pip install "wane[torch]"') from None
+        raise MissingExtraError("the optimisers need PyTorch", cure=installing("torch")) from None
 
 
 def plain(name: str, **settings: Any) -> Callable[[Any, float], Any]:

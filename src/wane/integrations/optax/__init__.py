@@ -10,14 +10,14 @@ Both keep a NamedTuple of arrays, ask no value of the device when compiled, and 
 
 from __future__ import annotations
 
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 
 try:
     import jax
     import optax
 except ImportError as error:
     problem = f"wane.integrations.optax needs jax and optax ({error})"
-    raise MissingExtraError(problem, cure='pip install "wane[optax]"') from error
+    raise MissingExtraError(problem, cure=installing("optax")) from error
 
 from wane.integrations.optax.algorithm_3 import AdaptiveState, adaptive
 from wane.integrations.optax.special import dawson, erfi

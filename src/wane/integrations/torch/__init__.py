@@ -17,12 +17,12 @@ tensor([ 3., -1.])
 
 from __future__ import annotations
 
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 
 try:
     import torch
 except ImportError as error:
-    raise MissingExtraError("wane.integrations.torch needs PyTorch", cure='pip install "wane[torch]"') from error
+    raise MissingExtraError("wane.integrations.torch needs PyTorch", cure=installing("torch")) from error
 
 from wane.integrations.torch.adaptive import Adaptive
 from wane.integrations.torch.special import dawson, erfi

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.errors import MissingExtraError
+from wane.errors import MissingExtraError, installing
 from wane.streams import corruption
 from wane.streams.corruption import Apply
 from wane.streams.pixels import Rngs, blurred, draws, hats, moved, side
@@ -87,5 +87,5 @@ def _pillow() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise MissingExtraError("JPEG compression needs Pillow", cure='pip install "wane[vision]"') from error
+        raise MissingExtraError("JPEG compression needs Pillow", cure=installing("vision")) from error
     return Image

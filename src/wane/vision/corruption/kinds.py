@@ -63,7 +63,7 @@ def kinds() -> tuple[str, ...]:
 def corrupt(images: Any, kind: str, severity: int, seed: int = 0, numbers: Any = None) -> np.ndarray:
     """Corrupted copies of images.
 
-    Only JPEG compression needs Pillow: ``pip install "wane[vision]"``.
+    Only JPEG compression needs Pillow: ``pip install ".[vision]"``.
 
     Args:
         images: bytes (uint8), (n, h, w, 3) in colour or (n, h, w) in grey, at least 8 pixels high and wide.
