@@ -9,13 +9,15 @@ The rules, the same for all:
 4. An infinite end counts as far away as the largest error so far, and the share of such rounds is shown.
 5. Time is processor time of a scored round, interval and label; the best of up to three runs, the median over streams.
 
-``--write`` puts the tables between their marks in README.md and docs/peers.md. Ctrl-C keeps the streams that are done.
+``--write`` puts the tables between their marks in docs/peers.md and draws the chart of the README.
+Ctrl-C keeps the streams that are done.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 import warnings
@@ -47,8 +49,7 @@ COLUMNS = {  # head: key, form
     "µs": ("microseconds", ".1f"),
     "time / auto": ("times_auto", ".1f"),
 }
-SHORT = ("coverage", "off target", "LCE_100", "width", "pinball", "infinite", "µs")  # of the README
-OWN_ROWS = ("auto", "faci", "magl", "magl-d")  # of wane in the README
+OWN_ROWS = ("auto", "faci", "magl", "magl-d")  # of wane in the tables by stream
 SAID = {"off target": "off_target", "LCE_100": "lce_100", "pinball": "pinball", "time": "microseconds"}
 NOT_INSTALLED = "not installed"
 INTERRUPTED = 130  # the exit status
@@ -186,7 +187,7 @@ def by_stream(rows: Sequence[dict[str, Any]], lines: Sequence[dict[str, Any]], k
 
 
 def top(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the README shows: some of ours, and of each other package the setting with the smallest loss."""
+    """What the tables by stream show: some of ours, and of each other package the setting with the smallest loss."""
     seen = set()
     kept = []
     for line in lines:
@@ -237,7 +238,6 @@ def blocks(rows: Sequence[dict[str, Any]], versions: dict[str, str | None]) -> d
     some, caption = top(lines), about(rows)
     return {
         "peers": f"{markdown(lines, versions, list(COLUMNS))}\n{caption} {sentence(lines)} {wins(rows)}",
-        "peers-top": f"{markdown(some, versions, SHORT)}\n{caption}",
         "peers-coverage": by_stream(rows, some, "coverage", ".3f"),
         "peers-lce": by_stream(rows, some, "lce_100", ".2f"),
         "peers-pinball": by_stream(rows, some, "pinball", ".2f"),
@@ -271,7 +271,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, metavar="N", help="only the first N rounds of each; all")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write every number to this file as well")
     parser.add_argument("--read", type=Path, metavar="PATH", help="play nothing: tables of what --json wrote")
-    parser.add_argument("--write", action="store_true", help="put the tables into README.md and docs/peers.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/peers.md")
     options = parser.parse_args()
     if options.read:
         kept = json.loads(options.read.read_text(encoding="utf-8"))
@@ -304,6 +304,7 @@ def refresh(made: dict[str, str], rows: Sequence[dict[str, Any]], versions: dict
     from evidence import put
 
     put(made)
+    subprocess.run([sys.executable, ROOT / "docs" / "peers_chart.py"], check=True)
 
 
 if __name__ == "__main__":

@@ -123,9 +123,9 @@ def test_what_is_learned_is_rounded_to_what_every_processor_finds(seed):
     assert model.temperature * 2**16 == round(model.temperature * 2**16)
 
 
-def test_the_table_of_the_readme_is_what_this_machine_computes():
+def test_the_table_of_the_page_is_what_this_machine_computes():
     """All but the times, to the digits shown: the digits depend on no processor."""
-    text = (Path(__file__).parent.parent / "README.md").read_text()
+    text = (Path(__file__).parent.parent / "docs" / "reproducing.md").read_text()
     shown = re.search(r"<!-- begin table1-digits -->\s*(.*?)\s*<!-- end", text, flags=re.S)[1]
     found = table1.markdown(table1.summary(table1.run(Experiment(digits("sudden")), trials=1)))
     assert columns(found) == columns(shown) and len(columns(shown)) == 12

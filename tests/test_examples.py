@@ -161,3 +161,8 @@ def test_too_few_rounds_are_refused(name):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "least" in done.stderr
+
+
+def test_the_table_of_sales_is_what_its_program_writes():
+    made = runpy.run_path(str(EXAMPLES / "sales.py"))["rows"]()
+    assert (EXAMPLES / "sales.csv").read_text().splitlines() == made

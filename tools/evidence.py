@@ -1,4 +1,4 @@
-"""Refresh what README.md and docs/ show of the experiments, by the very commands that they name.
+"""Refresh what docs/ shows of the experiments, by the very commands that they name.
 
 python tools/evidence.py [--tinyimagenet FILE.npz]
 
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "build" / "evidence"
 FAMILIES = ("images", "control")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 def wane(*arguments):
@@ -74,9 +74,6 @@ def main():
     for name in ("fig1", "fig2", "fig3"):
         blocks[f"{name}-digits"] = results[name]["sentence"]
     blocks["leaderboard"] = (OUT / "bench" / "leaderboard.md").read_text()
-    top = ("method", "---", "auto", "faci", "pid", "dtaci", "magdis", "magl", "split")
-    lines = blocks["leaderboard"].splitlines()
-    blocks["leaderboard-top"] = "\n".join(line for line in lines if line.split()[1] in top)
     blocks["pareto"] = json.loads((OUT / "bench" / "leaderboard.json").read_text())["sentence"]
     blocks |= lifelong(OUT / "lifelong")
     if file is not None:
