@@ -77,7 +77,7 @@ dist: $(VENV)/ready
 	$(BIN)/python -m build
 
 # Compiled lives in the environment, never in src/: nothing can shadow a .py that was edited.
-# Other settings start from nothing; a file that is edited, added or removed compiles itself and what depends on it.
+# Another setup.py starts from nothing; a file that is edited, added or removed compiles itself and what depends on it.
 build: $(VENV)/basic build/settings
 	WANE_REQUIRE_COMPILED=$(HAVE_CC) $(BIN)/pip install -q --no-deps --no-build-isolation .
 
@@ -95,7 +95,7 @@ $(VENV)/peers: $(VENV)/ready
 	$(BIN)/pip install -q --disable-pip-version-check -e .[peers]
 	touch $@
 
-build/settings: setup.py pyproject.toml
+build/settings: setup.py
 	rm -rf build && mkdir build && touch $@
 
 clean:
