@@ -25,6 +25,10 @@ def forecasts(rounds=ROUNDS, seed=0):
 
 
 def shaped(y_hat, score):
+    """The model's outputs, in the shape that the score wants."""
+    if score == "aps":
+        p = 1.0 / (1.0 + np.exp(-y_hat))
+        return np.column_stack([p, 1.0 - p])
     return np.column_stack([y_hat - 1.0 - np.abs(y_hat), y_hat + 1.0]) if score == "cqr" else y_hat
 
 
@@ -34,11 +38,13 @@ def again(thing):
 
 @pytest.mark.parametrize("delay", [0, 1, 9])
 @pytest.mark.parametrize("alpha", [0.1, [0.05, 0.3]])
-@pytest.mark.parametrize("score", ["absolute", "cqr", "signed"])
+@pytest.mark.parametrize("score", ["absolute", "cqr", "signed", "aps"])
 def test_a_batch_gives_the_bits_of_single_steps(score, alpha, delay):
     """Also with late labels, with labels that never come, from a state in the middle, and after previews."""
     y_hat, y = forecasts()
     outputs, half = shaped(y_hat, score), ROUNDS // 2
+    if score == "aps":  # the label is 0 or 1
+        y = np.where(np.isnan(y), np.nan, y > y_hat)
     steps, batch = (wane.OnlineConformal("auto", score, alpha) for _ in range(2))
     radii = []
     for t in range(ROUNDS):
@@ -118,7 +124,7 @@ def test_a_note_is_what_was_known():
     assert np.argmax(np.asarray(late.base.steady.past.bins)) == np.argmax(np.asarray(plain.base.steady.past.bins)) or (
         late.base.steady.past.above(0.5) > blind.base.steady.past.above(0.5)
     )
-    with pytest.raises(ValueError, match="note must hold 33 numbers, got 2"):
+    with pytest.raises(ValueError, match="note must hold 34 numbers, got 2"):
         late.update(1.0, radius, note=(1.0, 2.0))
     assert trackers.make("magl", ALPHA).note() == ()
 

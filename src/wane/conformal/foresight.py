@@ -31,7 +31,8 @@ def foreseen(
     if not levels.noted:
         return np.zeros((0, 0))
     centres = np.broadcast_to(np.asarray(score.centre(outputs), dtype=float), floors.shape)
-    return rows_of(moments, floors, centres, np.zeros((len(floors), levels.context)) if further is None else further)
+    known = np.zeros((len(floors), levels.context)) if further is None else further
+    return rows_of(moments, floors, score.ceiling(outputs), centres, known)
 
 
 def checked_context(context: Any, count: int) -> tuple[float, ...]:

@@ -36,7 +36,7 @@ cdef class Levels:
     @cython.locals(c=Py_ssize_t)
     cpdef tuple predict(self, double floor)
     @cython.locals(i=Py_ssize_t)
-    cpdef foresee(self, double moment, double floor, double output, tuple context)
+    cpdef foresee(self, double moment, double floor, double ceiling, double output, tuple context)
     @cython.locals(i=Py_ssize_t)
     cpdef tuple note(self)
     @cython.locals(radius=double)

@@ -131,9 +131,9 @@ class Levels:
         self._play(floor, self.radii, 0, self.own, 0)
         return tuple([self.radii[0, c] for c in range(len(self.trackers))])
 
-    def foresee(self, moment: float, floor: float, output: float, context: tuple[float, ...]) -> None:
+    def foresee(self, moment: float, floor: float, ceiling: float, output: float, context: tuple[float, ...]) -> None:
         """Tell the trackers what is known of the round that is predicted next; see ``wane.trackers.context``."""
-        fill(self.given, 0, moment, floor, output)
+        fill(self.given, 0, moment, floor, ceiling, output)
         for i in range(len(context)):
             put_further(self.given, 0, i, context[i])
         self._foresee(self.given, 0)

@@ -298,7 +298,8 @@ class OnlineConformal:
         floor = score.floor(output, u)
         note: tuple[float, ...] = ()
         if levels.noted:
-            levels.foresee(self._moment(), floor, score.centre(output), checked_context(context, levels.context))
+            known = (self._moment(), floor, score.ceiling(output), score.centre(output))
+            levels.foresee(*known, checked_context(context, levels.context))
         elif context is not None:
             checked_context(context, 0)
         radii = levels.predict(floor)

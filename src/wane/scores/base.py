@@ -71,6 +71,10 @@ class Score(Stateful):
         """The model's forecast as a number, of one round or of every one, where there is one; else 0."""
         return 0.0
 
+    def ceiling(self, output: Any) -> float:
+        """The largest score that a label can have, if labels crowd just below it; else infinite. ``auto`` uses it."""
+        return INFINITY
+
     def floor(self, output: Any, u: Any = None) -> Any:
         """The smallest radius whose set is not empty; -inf where empty sets do not occur or are welcome."""
         raise NotImplementedError(f"{type(self).__name__} must define floor")

@@ -173,6 +173,10 @@ class LAC(LabelScore):
 
     parameters = ("classes",)
 
+    def ceiling(self, output: Any) -> float:
+        """1: unlikely labels crowd below it."""
+        return self.largest(output.shape[-1])
+
     def every(self, p: np.ndarray, u: Any) -> np.ndarray:
         """1 - p, at least 0."""
         return np.maximum(1.0 - p, 0.0)
@@ -204,6 +208,10 @@ class APS(LabelScore):
         self.seed = None if seed is None else whole("seed", seed, 0, 2**64)
         self.randomised = seed is not None
         self.allow_empty = bool(allow_empty)
+
+    def ceiling(self, output: Any) -> float:
+        """1, and the penalties: unlikely labels crowd below it."""
+        return self.largest(output.shape[-1])
 
     def every(self, p: np.ndarray, u: Any) -> np.ndarray:
         """Sums from the most probable label down, at most 1 where rounded probabilities add up to more."""

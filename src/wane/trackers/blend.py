@@ -132,7 +132,7 @@ class Blend(Tracker):
     def _ahead(self):
         """See to it that the round of the next score has been looked at."""
         if self.looked != self.rounds:
-            fill(self.nothing, 0, self.rounds, 0.0, 0.0)
+            fill(self.nothing, 0, self.rounds, 0.0, 0.0, 0.0)
             self._foresee(self.nothing, 0)
         return 0
 

@@ -2,7 +2,8 @@ cimport cython
 from libc cimport math
 from wane.learners.rule cimport erfi_rule
 from wane.trackers.base cimport Tracker
-from wane.trackers.context cimport floor
+from wane.trackers.bend cimport bent, straight
+from wane.trackers.context cimport ceiling, floor
 from wane.trackers.scale_models cimport SteadyScale
 
 cdef double NAN, CAP, LIMIT, TINY, DAMPING, USUAL, ENDLESS
@@ -25,9 +26,9 @@ cdef class Calibrated(Tracker):
     cdef readonly SteadyScale unit
     cdef bint aware, recalled
     cdef Py_ssize_t looked
-    cdef readonly double made, under, middle, scale, record, radius
+    cdef readonly double made, under, ceiling, middle, scale, record, radius
     @cython.locals(radius=double)
-    cdef int _look(self, double under) except -1 nogil
+    cdef int _look(self, double under, double ceiling) except -1 nogil
     @cython.locals(base=double)
     cdef double _base(self) except? -1.0 nogil
     @cython.locals(k=Py_ssize_t, total=double)

@@ -23,7 +23,8 @@ from wane.state import data as plain_data
 from wane.state.limits import GREATEST, MOST
 from wane.theory.calibration import calibration_bound
 from wane.trackers.base import Tracker
-from wane.trackers.context import floor
+from wane.trackers.bend import bent, straight
+from wane.trackers.context import ceiling, floor
 from wane.trackers.scale_models import SteadyScale
 
 DISCOUNTS = (0.99, 0.999, 1.0)
@@ -100,6 +101,10 @@ class Calibrated(Tracker):
     before they widen, because more labels of the same kind are on their way. The base learns each score with what it
     knew when it predicted, if it keeps notes, as ``Blend`` does; else as if its own radius had been played now.
 
+    Class labels: ``OnlineConformal`` says which score is the largest. The scores are then bent by
+    ``wane.trackers.bend.bent`` before anything is learned from them, and the radius is straightened. The theorem is
+    about the bent scores, so ``coverage_bound(largest=...)`` wants the largest of these.
+
     Args:
         base: a Tracker (this one takes it over), or a number, which is a constant radius.
         alpha: the share of misses; None is that of the base. It must be given with a number.
@@ -158,7 +163,7 @@ class Calibrated(Tracker):
         # The round that is predicted. It is no part of the memory, because it can be looked at again.
         self.looked = UNKNOWN
         self.recalled = False  # whether it comes from a note
-        self.made = self.under = self.middle = self.scale = self.record = self.radius = 0.0
+        self.made = self.under = self.ceiling = self.middle = self.scale = self.record = self.radius = 0.0
         super().__init__(base.alpha if alpha is None else alpha, base.domain, base.on_missing)
 
     def limits(self) -> dict[str, tuple[float, float]]:
@@ -257,6 +262,7 @@ class Calibrated(Tracker):
     def _note(self, cells):
         self.made = cells.number(self.made)
         self.under = cells.number(self.under)
+        self.ceiling = cells.number(self.ceiling)
         self.middle = cells.number(self.middle)
         self.scale = cells.number(self.scale)
         self.record = cells.number(self.record)
@@ -270,13 +276,20 @@ class Calibrated(Tracker):
         """Predict a round of which something is known."""
         if self.aware:
             self.base._foresee(given, t)
-            self._look(max(-floor(given, t), 0.0) if self.signed else 0.0)
+            if self.signed:
+                self._look(max(-floor(given, t), 0.0), 0.0)
+            else:
+                self._look(0.0, ceiling(given, t))
         return 0
 
-    def _look(self, under):
-        """Find the radius of a round. Scores below 0 that reach at most ``under`` far are counted from there."""
+    def _look(self, under, ceiling):
+        """Find the radius of a round. Scores below 0 that reach at most ``under`` far are counted from there.
+
+        Scores that crowd below a ceiling are bent, and the radius that was found for them is straightened.
+        """
         self.made = self.rounds
         self.under = under
+        self.ceiling = ceiling
         self.record = self.unit.record
         self.middle = self._base()
         self.scale = 0.5 * (self.unit.scale + abs(self.middle)) if self.unit.scale > 0.0 else TINY
@@ -287,7 +300,7 @@ class Calibrated(Tracker):
                 radius = min(radius, max(self.middle, LIMIT * self.record))
                 radius = max(radius, min(self.middle, -LIMIT * self.record))
             self.radius = radius if (self.signed and self.under == 0.0) or radius > 0.0 else 0.0
-        self.radius = self.radius - self.under
+        self.radius = straight(self.radius, self.ceiling) - self.under
         self.looked = self.rounds
         self.recalled = False
         return 0
@@ -319,19 +332,19 @@ class Calibrated(Tracker):
 
     def _predict(self) -> float:
         if not self.aware or self.looked != self.rounds:
-            self._look(0.0)
+            self._look(0.0, 0.0)
         return self.radius
 
     def _update(self, score: float, radius: float, discount: float) -> None:
         if not self.recalled and (not self.aware or self.looked != self.rounds):
-            self._look(0.0)
+            self._look(0.0, 0.0)
         self.looked = UNKNOWN
         self.recalled = False
         played = self.radius if radius != radius else radius
         gradient = self.miss if played > score else self.miss - 1.0  # of the pinball loss; a tie is a miss
         if played != self.radius:
             self.lifted = 1.0
-        above = score + self.under
+        above = bent(score + self.under, self.ceiling)
         late = max(self.rounds - max(self.made, 0.0), 0.0)  # no note is older than the first round
         self._remember(above, late)
         self.base._ingest(above, NAN, discount)

@@ -204,7 +204,7 @@ class LogScale(ScaleModel):
     def learn(self, score: float) -> None:
         """A score of either sign, of a round of which nothing else is known; then look at the next round."""
         self._learn(number("score", score))
-        fill(self.nothing, 0, self.rounds, 0.0, 0.0)
+        fill(self.nothing, 0, self.rounds, 0.0, 0.0, 0.0)
         self._look(self.nothing, 0)
 
     def _fields(self, cells):
