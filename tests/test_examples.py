@@ -166,3 +166,9 @@ def test_too_few_rounds_are_refused(name):
 def test_the_table_of_sales_is_what_its_program_writes():
     made = runpy.run_path(str(EXAMPLES / "sales.py"))["rows"]()
     assert (EXAMPLES / "sales.csv").read_text().splitlines() == made
+
+
+def test_many_series_are_covered_from_the_second_row_on():
+    found = facts("many_series.py", "--series", "300")
+    assert abs(found["pool"]["early"] - 0.9) < 0.05 and abs(found["pool"]["late"] - 0.9) < 0.02
+    assert found["magl"]["early"] < found["auto"]["early"] < found["pool"]["early"]
