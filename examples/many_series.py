@@ -1,8 +1,8 @@
 """Five hundred short series of very different sizes: who covers 90 % from the first row?
 
-Each series has 24 rows, and its size is drawn from three orders of magnitude. ``pool``, the default for many series, learns
-from all of them. ``auto`` learns from each series alone, and so does ``magl``, the method of the paper, which starts
-at a radius of zero.
+Each series has 24 rows, and its size is drawn from three orders of magnitude. ``pool``, the default for many series,
+learns from all of them. ``auto`` learns from each series alone, and so does ``magl``, the method of the paper, which
+starts at a radius of zero.
 
 What to see: coverage by the age of a series, in rows. Only ``pool`` is near the target from the second row on.
 
@@ -56,6 +56,7 @@ def draw(found: dict[str, np.ndarray], path: str) -> None:
 
 
 def main() -> None:
+    """Play the panel, print the coverage, and draw it if asked."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--series", type=int, default=500)
     parser.add_argument("--plot", metavar="FILE", help="draw a figure, which needs matplotlib")
