@@ -2,12 +2,10 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import drawn
 import numpy as np
@@ -453,10 +451,3 @@ def test_every_kind_has_the_number_of_the_stream_files():
         "snow", "frost", "fog", "brightness", "contrast", "elastic_transform", "pixelate", "jpeg_compression",
     )  # fmt: skip
     assert pipeline.HELD == 0.1
-
-
-def test_the_page_shows_the_table_of_the_reproduction():
-    docs = Path(__file__).parent.parent / "docs"
-    mark = re.compile(r"<!-- begin table1-tiny -->\n.*?<!-- end table1-tiny -->", flags=re.S)
-    (shown,), (wanted,) = (mark.findall((docs / f"{page}.md").read_text()) for page in ("vision", "reproducing"))
-    assert shown == wanted and shown.count("\n| ") == 12
