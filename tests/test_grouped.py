@@ -119,7 +119,7 @@ def test_a_state_that_no_rounds_could_have_left_is_refused():
     scores, names = world(50)
     tracker = Grouped(1.0, alpha=ALPHA)
     play(tracker, scores, names)
-    for field, wrong in (("table", lambda t: [[-1.0, *t[0][1:]], *t[1:]]), ("inside", lambda x: [0.0, *x[1:]])):
+    for field, wrong in (("table", lambda t: [[-1.0, *t[0][1:]], *t[1:]]), ("changed", lambda x: 2.0)):
         state = json.loads(json.dumps(tracker.state_dict()))
         state["memory"][field] = wrong(state["memory"][field])
         with pytest.raises(ValueError, match=f"{field} in the memory of Grouped"):

@@ -24,6 +24,7 @@ __all__ = [
     "JournalWarning",
     "OnlineConformal",
     "Panel",
+    "Quantiles",
     "SavedFileError",
     "UnboundedError",
     "__version__",
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 NAMES = {  # where each name comes from; a module stands for itself
-    "wane.conformal": ("Horizons", "OnlineConformal"),
+    "wane.conformal": ("Horizons", "OnlineConformal", "Quantiles"),
     "wane.state.journal": ("Journal", "JournalWarning"),
     "wane.panel": ("Panel",),
     "wane.errors": ("AlarmError", "IdError", "SavedFileError", "UnboundedError"),

@@ -1,5 +1,6 @@
 """Online conformal prediction around any model: ids, late labels, several levels, several steps ahead."""
 
+from wane.conformal.grouping import Quantiles
 from wane.conformal.horizons import Horizons
 from wane.conformal.monitor import Monitor
 from wane.conformal.online import OnlineConformal
@@ -16,5 +17,6 @@ __all__ = [
     "Monitor",
     "OnlineConformal",
     "Prediction",
+    "Quantiles",
     "Table",
 ]

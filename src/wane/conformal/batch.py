@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wane.checks import discount_factors, whole
-from wane.conformal.foresight import checked_contexts, foreseen
+from wane.conformal import groups as groups_in
+from wane.conformal.foresight import foreseen
 from wane.conformal.labels import note
 from wane.conformal.notes import room
 from wane.conformal.predictions import Alarm, Table
@@ -41,6 +42,7 @@ def run(
     discounts: Any,
     late: list[tuple[Any, Any]],
     context: Any = None,
+    groups: Any = None,
 ) -> tuple[Table, list[Alarm]]:
     """Play all rounds, and return the table and the alarms that the caller has to deliver.
 
@@ -62,7 +64,8 @@ def run(
     u = uniforms(score.seed, waiting.made, rounds) if score.randomised else None
     scores = settings.scores(outputs, labels, known, u)
     names = checked_ids(oc, ids, rounds)
-    further = checked_contexts(context, oc._levels.context, rounds)
+    grouping = copy(oc.grouping)
+    further = groups_in.further_rows(oc, grouping, context, groups, rounds)
     old, old_scores = late_scores(oc, late, delay, rounds)
 
     # Lay out the rows for the loop: first the n older predictions whose labels come now, one after each of the first
@@ -92,7 +95,11 @@ def run(
     changing = (*oc._levels.trackers, *oc.monitors)
     alarmed = dict(oc._alarmed)
     before = [plain_data.snapshot(thing) for thing in changing]
+    grouped = oc.grouping
     try:
+        oc.grouping = grouping
+        if grouping is not None:
+            groups_in.add(oc)
         # Play the rounds. If a tracker raises, the error names the round that was being predicted.
         try:
             arrays = (floors, below, above, d, radii, own, playing, given, notes, slots)
@@ -135,7 +142,9 @@ def run(
         remember(oc, after, outputs, u, names, old, arriving, delay, *rows)
         oc._waiting = after
     except BaseException:
-        oc._alarmed, oc._waiting = alarmed, waiting
+        oc._alarmed, oc._waiting, oc.grouping = alarmed, waiting, grouped
+        if grouped is not None:
+            groups_in.drop(oc)
         for thing, taken in zip(changing, before, strict=True):
             plain_data.put_back(thing, taken)
         raise

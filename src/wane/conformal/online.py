@@ -8,8 +8,9 @@ from copy import copy, deepcopy
 from typing import Any
 
 from wane.checks import described, discount_factor, whole
+from wane.conformal import groups as groups_in
 from wane.conformal.certificates import bound_of, gradients_of
-from wane.conformal.foresight import checked_context
+from wane.conformal.grouping import Grouping
 from wane.conformal.labels import Label, learn
 from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
@@ -17,6 +18,7 @@ from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, 
 from wane.conformal.settings import Settings, checked_band, trackers_for
 from wane.conformal.waiting import Waiting
 from wane.errors import InputTypeError
+from wane.metrics.groups import GroupMetrics
 from wane.scores import Score, as_score, uniforms
 from wane.state.encoding import checked_key
 from wane.state.files import known
@@ -52,6 +54,8 @@ class OnlineConformal:
         on_alarm: called with an ``Alarm`` when local coverage leaves its band, after the label has been learned; on
             each side at most once in ``window`` labels. A cold start raises alarms too: call ``warm_start`` first.
         band: the lowest and the highest local coverage without an alarm; by default three standard deviations.
+        groups: names of kinds of groups, such as ["weekday", "region"]; ``Quantiles`` cut a number into groups. Then
+            ``predict`` is told the groups of each output, and the share of misses of *every* group comes to alpha.
         hyperparameters: of the method, if it is given by name.
 
     >>> import wane
@@ -78,11 +82,16 @@ class OnlineConformal:
         window: int = 100,
         on_alarm: Callable[[Alarm], Any] | None = None,
         band: tuple[float, float] | None = None,
+        groups: Any = None,
         **hyperparameters: Any,
     ) -> None:
         """Check the settings, and begin without predictions."""
         found = as_score(score)
         alpha, trackers = trackers_for(tracker, found, alpha, hyperparameters)
+        self.grouping: Any = None  # which groups there are
+        if groups is not None:
+            self.grouping = groups if isinstance(groups, Grouping) else Grouping(groups)
+            trackers = [groups_in.with_groups(t, len(self.grouping.names)) for t in trackers]
         self.settings = Settings(
             found, alpha, lower_limit, upper_limit, on_unbounded, "give past data to warm_start", "in round"
         )
@@ -113,7 +122,7 @@ class OnlineConformal:
         doc="The trackers, in the order of alpha; with two sides, those of the lower side first.",
     )
 
-    def predict(self, output: Any, id: Hashable | None = None, context: Any = None) -> Prediction:
+    def predict(self, output: Any, id: Hashable | None = None, context: Any = None, groups: Any = None) -> Prediction:
         """Make the set around a model output. It waits for its label under its id.
 
         Before the first label there is no interval: ``lower``, ``upper`` and ``width`` are NaN, no label is in it, and
@@ -124,16 +133,21 @@ class OnlineConformal:
             id: your own key, under which no other prediction waits; by default the next whole number.
             context: numbers that say how hard this round is, such as a volatility: as many as the method ``auto`` was
                 told to expect (``context=2``). By default they are 0.
+            groups: the group of each kind that this round belongs to, such as {"weekday": 3, "region": "north"}; None
+                for no group. A value that is new makes a new group.
         """
         with self._lock:
-            prepared = self._prepare(output, None if id is None else checked_key(id), context)
+            prepared = self._prepare(output, None if id is None else checked_key(id), context, groups)
+            if self.grouping is not None:
+                self.grouping.take(groups)
+                groups_in.add(self)
             self._waiting.add_prepared(prepared)
             return prepared[0]
 
-    def preview(self, output: Any, context: Any = None) -> Prediction:
+    def preview(self, output: Any, context: Any = None, groups: Any = None) -> Prediction:
         """Return the set that ``predict`` would return now. It has no id, waits for no label, and changes nothing."""
         with self._lock:
-            prediction = self._prepare(output, None, context)[0]
+            prediction = self._prepare(output, None, context, groups)[0]
             prediction.id = None
             return prediction
 
@@ -162,6 +176,7 @@ class OnlineConformal:
         discounts: Any = None,
         late: dict[Hashable, Any] | None = None,
         context: Any = None,
+        groups: Any = None,
     ) -> Table:
         """Replay whole arrays, bit for bit as step by step. After an error, everything is as before the call.
 
@@ -174,13 +189,15 @@ class OnlineConformal:
             discounts: None, one number, one for each label of ``y``, or a function of the number of labels so far.
             late: labels of waiting predictions by id, at most ``delay`` of them; the i-th is revealed after round i.
             context: the numbers that ``predict`` takes, a row for each round.
+            groups: the groups that ``predict`` takes, an array for each kind.
         """
         from wane.conformal import batch
 
         if late is not None and not isinstance(late, dict):
             raise InputTypeError(f"must be a dict of labels by id, got {described(late)}", about="late")
         with self._lock:
-            table, alarms = batch.run(self, outputs, y, delay, ids, discounts, list((late or {}).items()), context)
+            given = list((late or {}).items())
+            table, alarms = batch.run(self, outputs, y, delay, ids, discounts, given, context, groups)
         tell(self.on_alarm, alarms)
         return table
 
@@ -228,6 +245,15 @@ class OnlineConformal:
             each = {a: self._metrics(i) for i, a in enumerate(self.alphas)}
         return each if isinstance(self.alpha, tuple) else each[self.alpha]
 
+    def group_metrics(self) -> list[GroupMetrics] | dict[float, list[GroupMetrics]]:
+        """Return how well each group is covered so far, and what is proved about it; with several levels, by alpha.
+
+        They count every label that was learned, those of ``warm_start`` too, which belong to no group.
+        """
+        with self._lock:
+            each = {a: groups_in.metrics_of(self, i) for i, a in enumerate(self.alphas)}
+        return each if isinstance(self.alpha, tuple) else each[self.alpha]
+
     def explain(self, id: Hashable) -> Explanation:
         """Return what is known of a prediction: its radius, its score, and what its label changed."""
         with self._lock:
@@ -263,6 +289,7 @@ class OnlineConformal:
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k not in ("_levels", "_lock")}
             inside |= {"_waiting": copy(self._waiting), "_alarmed": dict(self._alarmed)}
+            inside |= {"grouping": copy(self.grouping)}
             return {"inside": inside | {"monitors": deepcopy(self.monitors)}, "trackers": deepcopy(self.trackers)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -285,7 +312,7 @@ class OnlineConformal:
         learned_before = self._levels.trackers[0].rounds - self.monitors[0].rounds  # in ``warm_start``
         return self._waiting.made + learned_before
 
-    def _prepare(self, output: Any, id: Hashable | None, context: Any = None) -> tuple[Any, ...]:
+    def _prepare(self, output: Any, id: Hashable | None, context: Any = None, groups: Any = None) -> tuple[Any, ...]:
         """Do all of a prediction that can fail, without changing anything.
 
         Returns the prediction and what ``Waiting.add`` needs.
@@ -297,11 +324,10 @@ class OnlineConformal:
         u = float(uniforms(score.seed, waiting.made, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
         floor = score.floor(output, u)
         note: tuple[float, ...] = ()
+        further = groups_in.further(self, context, groups)
         if levels.noted:
             known = (self._moment(), floor, score.ceiling(output), score.centre(output))
-            levels.foresee(*known, checked_context(context, levels.context))
-        elif context is not None:
-            checked_context(context, 0)
+            levels.foresee(*known, further)
         radii = levels.predict(floor)
         if levels.noted:
             note = levels.note()

@@ -99,13 +99,18 @@ class ManySeries:
             return list(self.series)
 
     def predict(
-        self, output: Any, id: Hashable | None = None, series: Hashable | None = None, context: Any = None
+        self,
+        output: Any,
+        id: Hashable | None = None,
+        series: Hashable | None = None,
+        context: Any = None,
+        groups: Any = None,
     ) -> Prediction:
         """Make the set around a model output of a series. A series begins with its first prediction."""
         with self._lock:
             series = named(series)
             if series in self.series:
-                return self.series[series].predict(output, id, context)
+                return self.series[series].predict(output, id, context, groups)
             if len(self.series) >= self.max_series:
                 raise SeriesError(
                     f"no room for the series {described(series)}",
@@ -113,7 +118,7 @@ class ManySeries:
                     cure=f"there are {self.max_series} (max_series) already",
                 )
             new = copy.copy(self.pattern)
-            prediction = new.predict(output, id, context)
+            prediction = new.predict(output, id, context, groups)
             self.series[series] = new  # after the prediction: an error leaves no series behind
             return prediction
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from wane.checks import LARGEST, described, whole
+from wane.conformal.grouping import Grouping
 from wane.conformal.monitor import Monitor
 from wane.conformal.waiting import Made
 from wane.errors import InputError, InputTypeError
@@ -37,6 +38,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
             **{k: getattr(oc, k) for k in PARAMETERS},
             "window": monitor.window,
             "band": [monitor.low, monitor.high],
+            **({} if oc.grouping is None else {"groups": oc.grouping.plain()}),
         },
         # Lists keep the order of predictions, and allow ids that JSON has no keys for.
         "memory": {
@@ -67,10 +69,11 @@ def rebuild(cls: type[OnlineConformal], state: Any, objects: dict[str, Any]) -> 
     given = damaged(lambda: dict(state["parameters"]))
     trackers = [part(t, objects, used) for t in damaged(lambda: list(given.pop("tracker")))]
     score = part(damaged(lambda: given.pop("score")), objects, used)
+    groups = damaged(lambda: Grouping.from_plain(given.pop("groups")) if "groups" in given else None)
     if unused := objects.keys() - used:
         raise InputTypeError(f"nothing in this state asks for {', '.join(sorted(unused))}")
     on_alarm = objects.get("on_alarm")
-    return damaged(lambda: restored(cls, trackers, score, given, on_alarm, state["memory"]))
+    return damaged(lambda: restored(cls, trackers, score, given, on_alarm, state["memory"], groups))
 
 
 def damaged(read: Callable[[], Any]) -> Any:
@@ -89,10 +92,15 @@ def part(state: Any, objects: dict[str, Any], used: set[str]) -> Any:
     return made
 
 
-def restored(cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, memory: Any) -> OnlineConformal:
+def restored(
+    cls: Any, trackers: Any, score: Any, given: Any, on_alarm: Any, memory: Any, groups: Grouping | None
+) -> OnlineConformal:
     """Make the object with these parts, and check that the memory fits."""
     refuse_unbacked(Monitor, given, memory["monitors"])
-    oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, **{k: decoded(v) for k, v in given.items()})
+    settings = {k: decoded(v) for k, v in given.items()}
+    if groups is not None and any(getattr(t, "groups", None) != groups.labels() for t in trackers):
+        raise InputError("the trackers know other groups", argument="groups")
+    oc: OnlineConformal = cls(trackers, score, on_alarm=on_alarm, groups=groups, **settings)
     waiting = oc._waiting
     for k, name in MEMORY.items():
         most = math.inf if k == "next_id" else MOST + 1  # an id may be larger than any count

@@ -15,6 +15,7 @@ from wane.metrics.coverage import (
     local_coverage,
     mean_lce,
 )
+from wane.metrics.groups import GroupMetrics, group_coverage, worst_group
 from wane.metrics.losses import MeanPinball, Winkler, pinball, winkler
 from wane.metrics.regret import Regret, WindowRegret, regret, window_regret
 from wane.metrics.runs import LongestRun, Recovery, longest_run, recovery
@@ -33,6 +34,7 @@ __all__ = [
     "BestFixedLocalWidth",
     "Coverage",
     "DiscountedCoverageError",
+    "GroupMetrics",
     "LocalCoverage",
     "LocalWidth",
     "LongestRun",
@@ -50,6 +52,7 @@ __all__ = [
     "coverage",
     "covered",
     "discounted_coverage_error",
+    "group_coverage",
     "lce",
     "lce_smoothed",
     "local_coverage",
@@ -63,4 +66,5 @@ __all__ = [
     "width",
     "window_regret",
     "winkler",
+    "worst_group",
 ]

@@ -76,10 +76,10 @@ class Lines:
             logging.getLogger(__name__).exception("a request led to an error that was not foreseen")
             return failure("internal", repr(error), echo)
 
-    def _predict(self, output: Any, id: Any = None, series: Any = None) -> dict[str, Any]:
+    def _predict(self, output: Any, id: Any = None, series: Any = None, groups: Any = None) -> dict[str, Any]:
         if isinstance(id, int) and abs(id) > LARGEST_ID:
             raise Refused("request", f"id must be text or a whole number of at most {LARGEST_ID}, got {id}")
-        return given(self._done(self.calls.predict, output, id=id, series=series))
+        return given(self._done(self.calls.predict, output, id=id, series=series, groups=groups))
 
     def _label(self, id: Any, y: Any, series: Any = None) -> dict[str, Any]:
         return {"id": id, **learned(self._done(self.calls.update, id, y, series=series))}

@@ -11,7 +11,7 @@ from wane.errors import InputError
 MARK = b"\xef\xbb\xbf"  # which some systems put at the beginning of text in UTF-8
 
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # of each op: those it needs, those it may have
-    "predict": (("output",), ("id", "series")),
+    "predict": (("output",), ("id", "series", "groups")),
     "label": (("id", "y"), ("series",)),
     "expire": (("id",), ("series",)),
     "pending": ((), ("series",)),

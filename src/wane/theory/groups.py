@@ -88,7 +88,7 @@ def group_bounds(
 
 
 def group_certificate(
-    alpha: float, variances: ArrayLike, won: float, epsilon: float = 1.0, closed: bool = False
+    alpha: float, variances: ArrayLike, won: float, epsilon: float = 1.0, closed: bool = False, rows: ArrayLike = 1.0
 ) -> np.ndarray:
     """The same from what all groups together have really won, max(0, -sum_t g_t x_t): what happened, not what can
     happen.
@@ -96,12 +96,17 @@ def group_certificate(
     Step 2 of the proof of `group_bounds` needs no more than this, so that the certificate holds with late labels too,
     if x_t is what the learners say when the label is learned.
 
+    Where many rows are predicted at one moment, as in a panel, a group learns all labels of a moment at once: its
+    gradient is the sum of theirs, at most n_j h in size with n_j the most rows that it ever had at a moment, and this
+    is its hint. A hint that grows lowers the potential, so the proof is the same with h_j = n_j h for group j.
+
     Args:
         alpha: the share of misses.
         variances: v_j of the learner of each group, shape (groups,).
         won: max(0, -sum_t g_t x_t).
         epsilon: of the learners.
         closed: the closed form, which is larger.
+        rows: n_j, the most rows of each group at one moment.
 
     >>> bool((group_certificate(0.1, [90.0, 45.0], won=0.0) < group_bounds(0.1, [90.0, 45.0], 1000, 4.5)).all())
     True
@@ -111,11 +116,13 @@ def group_certificate(
     if (v < 0.0).any():
         j = int(np.argmax(v < 0.0))
         raise InputError(f"is {v[j]}; wanted a number >= 0: it sums squares", about="variances", row=j)
-    h, total = max(a, 1.0 - a), as_number("won", won)
+    h, total = max(a, 1.0 - a) * np.broadcast_to(np.asarray(rows, dtype=float), v.shape), as_number("won", won)
+    if not (h > 0.0).all():
+        raise InputError(f"must be at least 1, got {np.min(rows)}", about="rows")
     depths = eps * np.sqrt(v + DEPTH * h * h)
     limits = total + depths.sum() - depths
     invert = _closed if closed else _inverted
-    return np.array([invert(float(v[j]), h, eps, float(limits[j])) for j in range(len(v))])
+    return np.array([invert(float(v[j]), float(h[j]), eps, float(limits[j])) for j in range(len(v))])
 
 
 def _inverted(v: float, h: float, eps: float, limit: float) -> float:

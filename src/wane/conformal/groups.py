@@ -1,0 +1,78 @@
+"""Groups of an ``OnlineConformal``: what its trackers hear of them, and how well each is covered.
+
+The trackers are ``Grouped``. ``Grouping`` gives each group a number, which a tracker hears with the round and keeps in
+the note of the prediction, so that a late label teaches the groups of its own round.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wane.conformal.foresight import checked_context, checked_contexts
+from wane.errors import InputError
+from wane.metrics.groups import GroupMetrics
+from wane.trackers import Grouped, Tracker
+
+if TYPE_CHECKING:
+    from wane.conformal.grouping import Grouping
+    from wane.conformal.online import OnlineConformal
+
+NAMED = "name them when you make it, as in OnlineConformal(..., groups=['weekday'])"
+
+
+def with_groups(tracker: Tracker, kinds: int) -> Grouped:
+    """Return the tracker, corrected in every group, with so many kinds of groups."""
+    return tracker if isinstance(tracker, Grouped) and tracker.kinds == kinds else Grouped(tracker, kinds=kinds)
+
+
+def kinds_of(grouping: Grouping | None, groups: Any) -> int:
+    """Return how many kinds of groups there are; an error if groups are given and there are none."""
+    if grouping is None and groups is not None:
+        raise InputError("this object was made without groups", argument="groups", cure=NAMED)
+    return 0 if grouping is None else len(grouping.names)
+
+
+def further(oc: OnlineConformal, context: Any, groups: Any) -> tuple[float, ...]:
+    """Return the numbers that trackers hear of a round beside the output: the user's, then the groups."""
+    kinds = kinds_of(oc.grouping, groups)
+    numbers = checked_context(context, oc._levels.context - kinds)
+    return numbers + oc.grouping.find(groups) if kinds else numbers
+
+
+def further_rows(oc: OnlineConformal, grouping: Any, context: Any, groups: Any, rounds: int) -> np.ndarray:
+    """Return such numbers for many rounds, a row each; ``grouping`` learns the groups."""
+    kinds = kinds_of(grouping, groups)
+    numbers = checked_contexts(context, oc._levels.context - kinds, rounds)
+    return np.hstack([numbers, grouping.take_rows(groups, rounds)]) if kinds else numbers
+
+
+def add(oc: OnlineConformal) -> None:
+    """Let every tracker have a learner for each group."""
+    trackers: Any = oc._levels.trackers
+    for tracker in trackers:
+        if len(tracker.groups) < len(oc.grouping.groups):
+            tracker.add_groups(oc.grouping.labels()[len(tracker.groups) :])
+
+
+def drop(oc: OnlineConformal) -> None:
+    """Let no tracker have a learner for a group that there is not."""
+    trackers: Any = oc._levels.trackers
+    for tracker in trackers:
+        tracker.drop_groups(len(oc.grouping.groups))
+
+
+def metrics_of(oc: OnlineConformal, i: int) -> list[GroupMetrics]:
+    """Return the metrics of each group for the i-th level. No label is missed on two sides."""
+    if oc.grouping is None:
+        raise InputError("this object was made without groups", argument="groups", cure=NAMED)
+    grouping, trackers = oc.grouping, oc.trackers
+    sides = [trackers[i + s * len(oc.alphas)].group_coverage() for s in range(oc.score.sides)]
+    found = []
+    for (column, value), name in zip(grouping.groups, grouping.labels(), strict=True):
+        parts = [side[name] for side in sides]
+        misses = min(sum(part.misses for part in parts), parts[0].labels)
+        bound = sum(part.bound for part in parts)
+        found.append(GroupMetrics(column, value, oc.alphas[i], parts[0].labels, misses, bound))
+    return sorted(found, key=lambda group: grouping.names.index(group.column))

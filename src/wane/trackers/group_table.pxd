@@ -1,0 +1,13 @@
+cimport cython
+
+from wane.learners.rule cimport erfi_rule
+
+cdef Py_ssize_t LABELS, MISSES, SUM, SQUARES, SKIPPED, ROWS
+
+@cython.locals(h=double, x=double)
+cpdef double said_by(const double[:, ::1] table, Py_ssize_t j, double alpha, double epsilon) noexcept nogil
+
+@cython.locals(rows=double, gradient=double, won=double)
+cpdef double learn_by(double[:, ::1] table, Py_ssize_t j, double alpha, double epsilon, double learned, double misses) noexcept nogil
+
+cpdef int skip_by(double[:, ::1] table, Py_ssize_t j) noexcept nogil
