@@ -75,6 +75,7 @@ docs: $(VENV)/ready
 
 dist: $(VENV)/ready
 	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
 
 # Compiled lives in the environment, never in src/: nothing can shadow a .py that was edited.
 # Another setup.py starts from nothing; a file that is edited, added or removed compiles itself and what depends on it.
