@@ -1,6 +1,6 @@
 """Many streams, rows a second: ``make bench``, or ``python benchmarks/panel.py --quick``.
 
-Intervals by magl-d with absolute scores, from arrays and from a Polars frame to a Polars frame, in shapes streams x
+Intervals by magl with absolute scores, from arrays and from a Polars frame to a Polars frame, in shapes streams x
 rows. Ratios are to the bare tracker's ``run`` over as many scores in one stream, measured in turns with it. Threads are
 compared, so all times are by the clock on the wall, and the best of several counts. A tick is one prediction and one
 label for every stream. Bytes are the sum of the panel's arrays, and how much the process grew while it was made and had
@@ -25,7 +25,7 @@ try:
 except ImportError:
     polars = None
 
-METHOD, POOL, ALPHA = "magl-d", "pool", 0.1
+METHOD, POOL, ALPHA = "magl", "pool", 0.1
 SHAPES = (414, 900), (100_000, 100), (1, 10_000_000)
 MANY = 1_000_000  # streams of a tick
 THREADS = 1, 2

@@ -22,7 +22,7 @@ def clip(x, most):
 
 def whole(x, quantum):
     """x, rounded to a whole number of quanta; sums of such numbers are exact in any order."""
-    return math.floor(x * quantum + 0.5)
+    return round(x * quantum)
 
 
 def correction(alpha, n, misses):

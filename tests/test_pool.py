@@ -8,6 +8,8 @@ import pytest
 
 import wane
 from wane import Panel
+from wane.panel.pooled import grouped
+from wane.panel.sorting import ranked
 
 SCORES = {
     "absolute": lambda f, w: f,
@@ -180,3 +182,23 @@ def test_it_has_no_settings():
     with pytest.raises(TypeError, match="'pool' has no setting 'warm_up'"):
         Panel("pool", warm_up=3)
     assert Panel("pool", None, coverage=0.8).settings.alpha == 0.2
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint8", "float64", "M8[ns]", "M8[D]", "m8[s]"])
+@pytest.mark.parametrize("spread", [3, 60, 10**6])
+def test_moments_are_numbered_as_a_sort_would(kind, spread):
+    rng = np.random.default_rng(spread)
+    values = rng.integers(0, min(spread, 250) if kind == "uint8" else spread, 200)
+    times = values.astype(kind) if kind[0] not in "mM" else (7 * values).astype(kind)
+    distinct, ranks = ranked(times)
+    wanted = np.unique(times, return_inverse=True)
+    assert (distinct == wanted[0]).all() and distinct.dtype == times.dtype
+    assert (ranks == wanted[1]).all() and ranks.dtype == np.intp
+
+
+def test_rows_are_grouped_as_a_stable_sort_would():
+    keys = np.random.default_rng(0).integers(0, 50, 500)
+    order, starts = grouped(keys, 40)
+    wanted = np.argsort(keys, kind="stable")[: (keys < 40).sum()]
+    assert (order == wanted).all()
+    assert (starts == np.searchsorted(keys[wanted], np.arange(41))).all()

@@ -24,10 +24,10 @@ class Played:
     covered: np.ndarray
 
     @classmethod
-    def empty(cls, rows: int, panel: Panel) -> Played:
-        """Make arrays for so many rows, to be filled in."""
+    def empty(cls, rows: int, panel: Panel, radii: np.ndarray | None = None) -> Played:
+        """Make arrays for so many rows, to be filled in; those of the radii may be there already."""
         n = len(panel.settings.alphas)
-        radii = np.empty((rows, panel.settings.width))
+        radii = np.empty((rows, panel.settings.width)) if radii is None else radii
         return cls(radii, np.empty((rows, n)), np.empty((rows, n)), np.empty((rows, n), dtype=np.int8))
 
     def take(self, rows: Any) -> Played:

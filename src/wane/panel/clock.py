@@ -8,6 +8,7 @@ import numpy as np
 
 from wane.errors import InputError, InputTypeError
 from wane.panel.batch import Rows
+from wane.panel.sorting import ranked
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -38,7 +39,7 @@ def moments_of(times: np.ndarray | None, starts: np.ndarray, clock: Any) -> tupl
         return np.arange(starts[-1]) - np.repeat(starts[:-1], count), False
     if not len(times):
         return np.zeros(0, dtype=np.intp), False
-    distinct, moments = np.unique(times, return_inverse=True)
+    distinct, moments = ranked(times)
     if clock is None:
         return moments, False
     try:
@@ -66,10 +67,11 @@ def clock_of(times: np.ndarray | None, clock: Any) -> Any:
 
 def labels_known(moments: np.ndarray, starts: np.ndarray, delay: int) -> np.ndarray:
     """Return the moment before which each label is learned: the one after that of the row ``delay`` further on."""
+    if delay == 0:
+        return moments + 1
     known = np.full(len(moments), NEVER)
-    later = np.arange(len(moments)) + delay
-    there = later < np.repeat(starts[1:], np.diff(starts))
-    known[there] = moments[later[there]] + 1
+    known[:-delay] = moments[delay:] + 1
+    known[np.arange(len(moments)) >= np.repeat(starts[1:] - delay, np.diff(starts))] = NEVER  # none is so much later
     return known
 
 

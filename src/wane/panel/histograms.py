@@ -4,8 +4,6 @@
 Age i of a level has row ``first + i`` of ``counts``; the number of ages is that of ``weights``.
 """
 
-import math
-
 LOW = -4.0  # the bins of log(score / guess) begin here,
 BIN = 1.0 / 30.0  # and are 3 % wide
 ENOUGH = 200.0  # a histogram with fewer labels borrows from the neighbouring ages
@@ -18,11 +16,11 @@ def age_of(n):
     return 4 if n < 6.0 else 5 if n < 9.0 else 6 if n < 14.0 else 7 if n < 22.0 else 8 if n < 51.0 else 9
 
 
-def bin_of(score, guess, bins):
-    """The bin of log(score / guess)."""
-    if not (score > 0.0 and guess > 0.0):  # NaN is neither: what a file says must not lead beyond the bins
+def bin_of(ratio, bins):
+    """The bin of a ratio, given as its logarithm."""
+    if not ratio > LOW:  # NaN is not: what a file says must not lead beyond the bins
         return 0
-    return int(max(min((math.log(score / guess) - LOW) / BIN, bins - 1.0), 0.0))
+    return int(min((ratio - LOW) / BIN, bins - 1.0))
 
 
 def add_aged(counts, new, at, age):
@@ -58,11 +56,15 @@ def borrow(totals, age, weights):
 def log_quantile(counts, first, weights, wanted):
     """The logarithm of the ratio below which so many labels of the weighted histograms lie."""
     total, there, last = 0.0, 0.0, 0
+    begin, end = 0, weights.shape[0]  # only neighbouring ages count
+    while begin < end and weights[begin] == 0.0:
+        begin = begin + 1
+    while end > begin and weights[end - 1] == 0.0:
+        end = end - 1
     for j in range(counts.shape[1]):
         there = 0.0
-        for i in range(weights.shape[0]):
-            if weights[i] > 0.0:
-                there = there + weights[i] * counts[first + i, j]
+        for i in range(begin, end):
+            there = there + weights[i] * counts[first + i, j]
         if there > 0.0:
             last = j
             if total + there >= wanted:

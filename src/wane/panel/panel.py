@@ -172,7 +172,7 @@ class Panel:
             ends = np.empty((2, len(places), len(settings.alphas)))
             notes = np.empty((len(places), self.notes.shape[1]))
             if self.pools:
-                keep(self, np.union1d(places, self.tail.place))
+                keep(self, self.tail.place)  # what may be learned now; all else is taken over at the end
                 pooled.begin_moment(self)
 
             def play(p: slice, levels: Levels) -> None:

@@ -1,14 +1,14 @@
 cimport cython
 from libc cimport math
 from wane.learners.rule cimport rule_of_misses
-from wane.panel.arithmetic cimport clip, cut_life, scale_of, whole
+from wane.panel.averages cimport cut_life, scale_of
 from wane.panel.histograms cimport add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors cimport solve_in_place
 
 cdef int FEATURES, AGES, BINS, SCALARS, SUMS
-cdef double SLOW, FAST, ROOT, SHAPE, SMALLEST, TINY_SIZE, OFTEN, OWN_SCALE, NO_SCORE, FAR, WIDE, STEEP
+cdef double SLOW, FAST, ROOT, SHAPE, SMALLEST, TINY_SIZE, OFTEN, OWN_SCALE, NO_SCORE, NO_LOG, FAR, WIDE, STEEP
 cdef double FORGET, CALM, SHOCK, SHOCK_LABELS, SHOCK_MOST, RIDGE, DENSITY, TRUST, START, FIRST, FIRST_LABELS, OWN_WEIGHT, UNEVEN_MOST
-cdef double QUANTILE_STEP, SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE, THETA, CAP, CAP_EARLY, SHARE_TO_SOLVE, GRAIN, COARSE, HUGE
+cdef double QUANTILE_STEP, SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE, THETA, CAP, CAP_EARLY, SHARE_TO_SOLVE, GRAIN, COARSE, HUGE, ROUND
 cdef int STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE, MOMENTS
 cdef int N, N_PLAYED, S, F, R, Y, RECORD, ROW
 cdef int AT_N, AT_SIZE, X_RECENT, X_SHAPE, X_SIZE, X_PRIOR, NOTE
@@ -25,7 +25,7 @@ cdef class Pool:
     cdef double[:, ::1] square
 
     @cython.locals(
-        scalars=double[::1], b=int, d=int, n=double, record=double, before=double, age=int, c=int, base=double, x=double,
+        b=int, d=int, n=double, record=double, before=double, age=int, c=int, base=double, x=double,
         radius=double,
     )
     cdef int _predict(
@@ -34,18 +34,18 @@ cdef class Pool:
     ) noexcept nogil
 
     @cython.locals(
-        scalars=double[::1], b=int, d=int, n=double, size=double, lives=int, slow=double, fast=double, usual=double, m=double,
-        mean_size=double, root=double, recent=double, shape=double, large=double, prior=double, own=double, c=int,
-        normal=double, quantile=double, w=double[:, ::1], total=double,
+        b=int, d=int, n=double, size=double, lives=int, slow=double, fast=double, usual=double, m=double,
+        mean_size=double, root=double, recent=double, shape=double, large=double, log_m=double, prior=double, own=double, c=int,
+        normal=double, quantile=double, total=double,
     )
     cdef void _describe(self, double[:, ::1] states, Py_ssize_t place, double[:, ::1] notes, Py_ssize_t slot) noexcept nogil
 
-    @cython.locals(scalars=double[::1])
+    @cython.locals(more=double)
     cdef double _usual(self, double size) noexcept nogil
 
     @cython.locals(
-        scalars=double[::1], b=int, d=int, x=double[::1], sums=double[::1], unit=double, s=double, size=double, n=double, age=double,
-        least=double, slow=double, log_score=double, log_s=double, c=int, part=double,
+        b=int, d=int, unit=double, s=double, size=double, n=double, age=double,
+        least=double, slow=double, log_score=double, log_s=double, cut=double, c=int, part=double,
         mean=double, q=double, start=double,
     )
     cdef int _learn(
@@ -53,8 +53,8 @@ cdef class Pool:
         double[:, ::1] notes, Py_ssize_t slot
     ) noexcept nogil
 
-    @cython.locals(x=double[::1], at=int, i=int, j=int)
-    cdef void _learn_guess(self, int c, double s, double guess, int age) noexcept nogil
+    @cython.locals(at=int, i=int, j=int)
+    cdef void _learn_guess(self, int c, double ratio, int age) noexcept nogil
 
     @cython.locals(
         scalars=double[::1], pending=double, share=double, age=double, played=double, c=int, alpha=double, late=double,
@@ -75,3 +75,5 @@ cdef class Pool:
 
 cdef double grains(double x) noexcept nogil
 cdef double log_size(double size, double usual) noexcept nogil
+cdef double clip(double x, double most) noexcept nogil
+cdef double whole(double x) noexcept nogil

@@ -17,7 +17,7 @@ to the shared part is rounded to whole numbers. Their sums are exact, so neither
 
 The state of a series is a row: labels, labels with an interval, sums of scores, of roots and of sizes, the largest
 score; for each level a running quantile and the misses. A note is what a prediction was made of: labels so far, size of
-the forecast, four features; for each level one more feature and the guess.
+the forecast, four features; for each level one more feature and the logarithm of the guess.
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from wane.learners.rule import rule_of_misses
-from wane.panel.arithmetic import averages, clip, cut_life, scale_of, whole
+from wane.panel.averages import averages, cut_life, power_near, scale_of
 from wane.panel.histograms import add_aged, age_of, bin_of, borrow, log_quantile
 from wane.vectors import solve_in_place, view
 
-FEATURES = 7
-AGES = 10
-BINS = 240
+FEATURES, AGES, BINS = 7, 10, 240
 
 # Half-lives of 40 and 4 labels: long enough to know a series, short enough to follow it.
 SLOW = math.exp(-math.log(2.0) / 40.0)
@@ -47,10 +45,10 @@ SMALLEST = 0.02  # scales below this share of the usual one count as this share
 TINY_SIZE = 1e-3  # sizes of forecasts below this share of the usual score count as this share
 OFTEN = 30.0  # a score counts as at most 30 scales in the averages
 OWN_SCALE = 1.5  # the mean of normal errors over their geometric mean
+NO_LOG = -1e3  # the logarithm of a score of 0: below that of any other float
 NO_SCORE = 1e-3  # in units: the usual score while all scores are 0
 FAR = 4.0  # a guess is within exp(+-4) of the quantile that normal errors of the scale have
-WIDE = 64.0  # logarithms are clipped to +-64, features to +-16, so that sums of whole numbers stay exact
-STEEP = 16.0
+WIDE, STEEP = 64.0, 16.0  # logarithms are clipped to +-64, features to +-16, so that sums of whole numbers stay exact
 FORGET = math.log(0.995)  # the shared part forgets half in 138 labels of each series
 CALM = math.log(0.5)  # the common factor forgets a shock in a few moments
 SHOCK, SHOCK_MOST = 1.0, 1.5  # how much it follows the misses of one moment, and how far it goes
@@ -64,14 +62,14 @@ FIRST = 1.3  # what they start from afterwards: the prior is a geometric mean, l
 FIRST_LABELS = 20.0  # which counts as much as so many labels
 OWN_WEIGHT = 8.0  # the running quantile of a series counts for at most 8 labels,
 QUANTILE_STEP = 0.15  # and moves by at least this step
-SLOPE_LABELS = 20.0  # sizes of forecasts count from so many labels on
-SLOPE_MOST, SLOPE_RIDGE = 1.2, 0.05
+SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE = 20.0, 1.2, 0.05  # sizes of forecasts count from so many labels on
 THETA = 0.1  # the correction is measured in the guess, or in this share of the largest score if that is more
 CAP = 1.5  # a radius is at most 1.5 times the largest score of the series,
 CAP_EARLY = 8.0  # and 8 / n times more after n labels
 SHARE_TO_SOLVE = 50.0  # the shared part is solved anew when a 50th of the series has new labels
 GRAIN = 1024.0  # what features are rounded to: so many grains to the unit
 COARSE = 65536.0  # the same for logarithms and their products
+ROUND = 6755399441055744.0  # 1.5 times 2 to the 52nd; floats of this size are whole: adding and subtracting it rounds
 HUGE = 1e150  # scores and sizes are at most so many units
 
 # Where things are in the memory of the shared part, its rows and its notes.
@@ -131,15 +129,10 @@ class Pool:
 
     def begin(self, scores, sizes):
         """Choose the unit from the first labels: the power of two near their scores, or near the sizes if all are 0."""
-        unit, usual = 1.0, NO_SCORE
-        for values, typical in ((scores, 1.0), (sizes, NO_SCORE)):
-            positive = values[values > 0.0]
-            if len(positive):
-                exponents = np.frexp(positive)[1].astype(np.int64)
-                unit, usual = float(np.ldexp(1.0, int(exponents.sum() // len(positive)))), typical
-                break
+        unit = power_near(scores)
+        usual = NO_SCORE if unit is None else 1.0
         self.scalars[USUAL], self.scalars[MEAN_LOG] = usual, math.log(usual)
-        self.scalars[UNIT], self.scalars[STARTED] = unit, 1.0
+        self.scalars[UNIT], self.scalars[STARTED] = unit or power_near(sizes) or 1.0, 1.0
 
     def sound(self):
         """Whether labels can have left this memory; the loops rely on it."""
@@ -179,9 +172,9 @@ class Pool:
         np.asarray(self.scalars)[list(COUNTERS)] += np.asarray(other.scalars)[list(COUNTERS)]
 
     def _predict(self, states, place, size, radii, row, column, notes, slot):
-        scalars, b, d = self.scalars, self.at, self.note_at
+        b, d = self.at, self.note_at
         notes[slot, d + AT_SIZE] = size
-        if scalars[STARTED] == 0.0:  # there is no label yet, hence no interval
+        if self.scalars[STARTED] == 0.0:  # there is no label yet, hence no interval
             notes[slot, d + AT_N] = -1.0
             for c in range(self.levels):
                 radii[row, column + c] = NAN
@@ -191,19 +184,19 @@ class Pool:
         age = age_of(n)
         for c in range(self.levels):
             # 3. The factor of the age, which holds the common one.
-            base = notes[slot, d + NOTE + 2 * c + 1] * self.factors[c, age]
+            base = math.exp(notes[slot, d + NOTE + 2 * c + 1]) * self.factors[c, age]
             # 4. The correction of the series itself, and the cap that goes with its theorem.
             x = rule_of_misses(self.alphas[c], states[place, b + N_PLAYED], states[place, b + ROW + 2 * c + 1])
             radius = base + max(base, THETA * record) * x
             if record > 0.0:
                 radius = min(radius, record * (CAP + CAP_EARLY / n))
             before = max(radius, before)  # levels never cross, and a radius is never negative
-            radii[row, column + c] = before * scalars[UNIT]
+            radii[row, column + c] = before * self.scalars[UNIT]
         return 0
 
     def _describe(self, states, place, notes, slot):
-        scalars, b, d = self.scalars, self.at, self.note_at
-        n, size = states[place, b + N], min(notes[slot, d + AT_SIZE] / scalars[UNIT], HUGE)
+        b, d = self.at, self.note_at
+        n, size = states[place, b + N], min(notes[slot, d + AT_SIZE] / self.scalars[UNIT], HUGE)
         lives = cut_life(n)
         slow, fast = self.slow[lives], self.fast[lives]
 
@@ -217,7 +210,8 @@ class Pool:
         recent = math.log(max((m + states[place, b + F]) / (1.0 + fast), SMALLEST * m) / m)
         shape = math.log(max(root * root / m, SMALLEST) / SHAPE)
         large = math.log((size + 0.1 * mean_size + 0.05 * m) / (1.1 * mean_size + 0.05 * m))
-        prior = clip(usual - math.log(m), 1.0) / (1.0 + 0.25 * n)
+        log_m = math.log(m)
+        prior = clip(usual - log_m, 1.0) / (1.0 + 0.25 * n)
         notes[slot, d + AT_N], notes[slot, d + X_RECENT], notes[slot, d + X_SHAPE] = n, recent, shape
         notes[slot, d + X_SIZE], notes[slot, d + X_PRIOR] = large, prior
         own = min(n, OWN_WEIGHT)
@@ -225,55 +219,56 @@ class Pool:
             normal = self.normal[c]
             quantile = (2.0 * normal * m + own * states[place, b + ROW + 2 * c]) / (2.0 + own)
             quantile = math.log(max(quantile, SMALLEST * m) / (normal * m))
-            w = self.weights
-            total = w[c, 0] + w[c, 1] * recent + w[c, 2] * quantile + w[c, 3] * shape
-            total = total + w[c, 4] * large + w[c, 5] * prior + w[c, 6] / (1.0 + n)
+            total = self.weights[c, 0] + self.weights[c, 1] * recent + self.weights[c, 2] * quantile
+            total = total + self.weights[c, 3] * shape + self.weights[c, 4] * large
+            total = total + self.weights[c, 5] * prior + self.weights[c, 6] / (1.0 + n)
             notes[slot, d + NOTE + 2 * c] = quantile
-            notes[slot, d + NOTE + 2 * c + 1] = m * math.exp(clip(self.log_normal[c] + total, FAR))
+            notes[slot, d + NOTE + 2 * c + 1] = log_m + clip(self.log_normal[c] + total, FAR)
 
     def _usual(self, size):
         # The logarithm of the usual score of series with forecasts of this size.
-        scalars = self.scalars
-        return scalars[MEAN_LOG] + scalars[SLOPE] * (log_size(size, scalars[USUAL]) - scalars[MEAN_SIZE])
+        more = log_size(size, self.scalars[USUAL]) - self.scalars[MEAN_SIZE]
+        return self.scalars[MEAN_LOG] + self.scalars[SLOPE] * more
 
     def _learn(self, states, place, score, radii, row, column, notes, slot):
-        scalars, b, d = self.scalars, self.at, self.note_at
-        unit = scalars[UNIT]
+        b, d = self.at, self.note_at
+        unit = self.scalars[UNIT]
         s, size = min(score / unit, HUGE), min(notes[slot, d + AT_SIZE] / unit, HUGE)
-        n, least = states[place, b + N], SMALLEST * scalars[USUAL]
+        n, least = states[place, b + N], SMALLEST * self.scalars[USUAL]
         slow = self.slow[cut_life(n)]
 
         # What the panel learns about scores and sizes.
-        sums = self.new_sums
-        log_score, log_s = clip(math.log(max(s, least)), WIDE), log_size(size, scalars[USUAL])
+        log_score = math.log(s) if s > 0.0 else NO_LOG
+        log_s = log_size(size, self.scalars[USUAL])
         if s > 0.0:
-            sums[0] = sums[0] + 1.0
-            sums[1] = sums[1] + whole(COARSE * (log_score if s >= least else clip(math.log(s), WIDE)))
-        sums[2] = sums[2] + 1.0
-        sums[3] = sums[3] + whole(COARSE * log_score)
-        sums[4] = sums[4] + whole(COARSE * log_s)
-        sums[5] = sums[5] + whole(COARSE * log_s * log_s)
-        sums[6] = sums[6] + whole(COARSE * log_s * log_score)
-        scalars[LABELS], scalars[PENDING] = scalars[LABELS] + 1.0, scalars[PENDING] + 1.0
+            self.new_sums[0] = self.new_sums[0] + 1.0
+            self.new_sums[1] = self.new_sums[1] + whole(COARSE * clip(log_score, WIDE))
+        cut = clip(log_score if s >= least else math.log(least), WIDE)
+        self.new_sums[2] = self.new_sums[2] + 1.0
+        self.new_sums[3] = self.new_sums[3] + whole(COARSE * cut)
+        self.new_sums[4] = self.new_sums[4] + whole(COARSE * log_s)
+        self.new_sums[5] = self.new_sums[5] + whole(COARSE * log_s * log_s)
+        self.new_sums[6] = self.new_sums[6] + whole(COARSE * log_s * cut)
+        self.scalars[LABELS], self.scalars[PENDING] = self.scalars[LABELS] + 1.0, self.scalars[PENDING] + 1.0
         if n == 0.0:
-            scalars[SERIES] = scalars[SERIES] + 1.0
+            self.scalars[SERIES] = self.scalars[SERIES] + 1.0
 
         # The regression and the histograms. A row without a prediction is described now, if it can be.
         if notes[slot, d + AT_N] < 0.0 and self.sums[2] > 0.0:
             self._describe(states, place, notes, slot)
         age = notes[slot, d + AT_N]
         if age >= 0.0:
-            x = self.x  # in whole grains, so that sums of products are exact
-            x[0], x[6] = GRAIN, whole(GRAIN / (1.0 + age))
-            x[1], x[3] = grains(notes[slot, d + X_RECENT]), grains(notes[slot, d + X_SHAPE])
-            x[4], x[5] = grains(notes[slot, d + X_SIZE]), grains(notes[slot, d + X_PRIOR])
+            # In whole grains, so that sums of products are exact.
+            self.x[0], self.x[6] = GRAIN, whole(GRAIN / (1.0 + age))
+            self.x[1], self.x[3] = grains(notes[slot, d + X_RECENT]), grains(notes[slot, d + X_SHAPE])
+            self.x[4], self.x[5] = grains(notes[slot, d + X_SIZE]), grains(notes[slot, d + X_PRIOR])
             for c in range(self.levels):
-                x[2] = grains(notes[slot, d + NOTE + 2 * c])
-                self._learn_guess(c, s, notes[slot, d + NOTE + 2 * c + 1], age_of(age))
+                self.x[2] = grains(notes[slot, d + NOTE + 2 * c])
+                self._learn_guess(c, log_score - notes[slot, d + NOTE + 2 * c + 1], age_of(age))
 
         # The correction learns what was played, which may have been lifted by a narrower level.
         if radii[row, column] == radii[row, column]:
-            scalars[PLAYED] = scalars[PLAYED] + 1.0
+            self.scalars[PLAYED] = self.scalars[PLAYED] + 1.0
             states[place, b + N_PLAYED] = states[place, b + N_PLAYED] + 1.0
             for c in range(self.levels):
                 if radii[row, column + c] <= score:  # a tie is a miss
@@ -301,16 +296,16 @@ class Pool:
             states[place, b + ROW + 2 * c] = max(q, 0.0)
         return 0
 
-    def _learn_guess(self, c, s, guess, age):
-        # The curvature and the moments of the quantile regression, and the ratio of the score to the guess.
-        x, at = self.x, FEATURES * c
+    def _learn_guess(self, c, ratio, age):
+        # The curvature and the moments of the quantile regression, and the ratio of the score to the guess, in logs.
+        at = FEATURES * c
         for i in range(FEATURES):
             for j in range(i + 1):
-                self.new_gram[at + i, j] = self.new_gram[at + i, j] + x[i] * x[j]
-        if s >= guess:
+                self.new_gram[at + i, j] = self.new_gram[at + i, j] + self.x[i] * self.x[j]
+        if ratio >= 0.0:
             for i in range(FEATURES):
-                self.new_moments[c, i] = self.new_moments[c, i] + x[i]
-        at, i = AGES * c + age, bin_of(s, guess, BINS)
+                self.new_moments[c, i] = self.new_moments[c, i] + self.x[i]
+        at, i = AGES * c + age, bin_of(ratio, BINS)
         self.new_counts[at, i] = self.new_counts[at, i] + 1.0
 
     def solve(self):
@@ -383,6 +378,16 @@ class Pool:
                 q = log_quantile(self.counts, first, self.weights_of_ages, min(wanted, labels))
                 q = (labels * q + FIRST_LABELS * math.log(FIRST)) / (labels + FIRST_LABELS)
                 self.factors[c, i] = math.exp(q + self.shock[c])
+
+
+def clip(x, most):
+    """The number nearest to x within +-most."""
+    return max(min(x, most), -most)
+
+
+def whole(x):
+    """The nearest whole number, as a float; of two, the even one. What is rounded here is far below 2**51."""
+    return (x + ROUND) - ROUND
 
 
 def grains(x):

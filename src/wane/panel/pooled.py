@@ -17,10 +17,9 @@ import numpy as np
 
 from wane.panel.arrays import Played
 from wane.panel.batch import PIECE, Rows, judge, over_threads, rows_counted_from, threads_for
-from wane.panel.clock import clock_of, labels_known, moments_of, older_labels_known
-from wane.panel.moments import learn_rows, play_moments, predict_rows
+from wane.panel.clock import NEVER, clock_of, labels_known, moments_of, older_labels_known
+from wane.panel.moments import group_rows, learn_rows, play_moments, predict_rows
 from wane.panel.pool import Pool
-from wane.panel.sorting import order_of
 from wane.panel.tail import Tail
 from wane.panel.undo import in_one_step, keep
 from wane.scores import CQR, Normalised, Score
@@ -36,7 +35,7 @@ def new_pools(alphas: tuple[float, ...], sides: int) -> list[Pool]:
 
 
 def shifts_and_sizes(score: Score, outputs: Any) -> tuple[Any, np.ndarray]:
-    """Return what makes the scores of these outputs positive, and the size of each forecast in the unit of the scores.
+    """Return what makes the scores of these outputs positive, if anything, and the size of each forecast in their unit.
 
     The score of two quantiles is negative inside of them. Half their distance is added, and taken off the radius again.
     """
@@ -46,28 +45,48 @@ def shifts_and_sizes(score: Score, outputs: Any) -> tuple[Any, np.ndarray]:
         return np.maximum(half, 0.0), np.abs(low + half)
     if isinstance(score, Normalised):
         forecast, scale = outputs
-        return 0.0, np.abs(forecast) / scale
-    return 0.0, np.abs(np.asarray(outputs, dtype=float))
+        return None, np.abs(forecast) / scale
+    return None, np.abs(np.asarray(outputs, dtype=float))
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Rows sorted by moment, for all sides. Older rows, which only wait for their labels, come before the first moment.
+    """Rows of several moments: older ones, which only wait for their labels, then the new ones.
 
-    Moment i has the rows ``starts[i]`` to ``starts[i + 1]``. The label of a row is learned before the moment ``known``;
-    the number of moments itself means after the last one, and ``NEVER`` not in this call.
+    Moment i has ``rows[starts[i]]`` to ``rows[starts[i + 1]]``. Before it, the labels of ``order[due[i]]`` to
+    ``order[due[i + 1]]`` are learned, and after the last moment those that are left in ``order``.
     """
 
     places: np.ndarray
-    starts: np.ndarray
-    known: np.ndarray
     sizes: np.ndarray
     radii: np.ndarray
+    rows: np.ndarray
+    starts: np.ndarray
+    order: np.ndarray
+    due: np.ndarray
+    older: int  # how many rows are older
+    room: int  # how many rows wait for their labels at most, at any time
 
     @property
     def count(self) -> int:
         """The number of moments."""
         return len(self.starts) - 1
+
+
+def grouped(keys: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sort the rows whose key is below ``count`` by key: their numbers, and where each key begins.
+
+    >>> grouped(np.array([1, 0, 5, 1]), 2)
+    (array([1, 0, 3]), array([0, 1, 3]))
+    """
+    starts, order = np.zeros(count + 1, dtype=np.intp), np.empty(len(keys), dtype=np.intp)
+    group_rows(keys.data, starts.data, order.data)
+    return order[: starts[-1]], starts
+
+
+def joined(older: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Put older rows before new ones; if there are none, nothing is copied."""
+    return np.concatenate([older, new]) if len(older) else new
 
 
 def run(
@@ -85,80 +104,79 @@ def run(
         more: whether further rows of the last moment may follow; then its labels are not learned yet.
     """
     settings, places, starts, older = panel.settings, rows.places, rows.starts, panel.tail
-    lengths = np.diff(starts)
+    lengths, count, first = np.diff(starts), int(starts[-1]), len(older.place)
     with rows_counted_from(0, order):
         below, above = settings.scores(rows.outputs, rows.labels, rows.known)
         moments, same = moments_of(times if made is None else made, starts, panel.clock)
-    shift, sizes = shifts_and_sizes(settings.score, rows.outputs)
-
-    # Sort the rows by moment, behind the older ones. Scores are positive from here on.
-    by_moment = order_of(moments)
-    count, first = len(moments), len(older.place)
-    known = labels_known(moments, starts, delay) if made is None else np.searchsorted(np.unique(made), times)
     last = int(moments.max()) + 1 if count else 0
-    played = Moments(
-        np.concatenate([older.place, np.repeat(places, lengths)[by_moment]]),
-        (first + np.searchsorted(moments[by_moment], np.arange(last + 1))).astype(np.intp),
-        np.concatenate([older_labels_known(panel, rows, moments, same, delay), known[by_moment]]),
-        np.concatenate([np.zeros(first), sizes[by_moment]]),
-        np.concatenate([older.radii, np.full((count, settings.width), np.nan)]),
-    )
-    scores = [
-        np.concatenate([kept, np.maximum(side + shift, 0.0)[by_moment]])
-        for kept, side in ((older.below, below), (older.above, above))
-    ]
     learned = last - 1 if more else last  # labels that are known by this moment
 
-    keep(panel, np.union1d(places, older.place))
+    # Rows that wait from earlier calls come first. Scores are positive from here on.
+    shift, sizes = shifts_and_sizes(settings.score, rows.outputs)
+    sides = ((older.below, below), (older.above, above))[: settings.score.sides]
+    scores = [joined(kept, np.maximum(side if shift is None else side + shift, 0.0)) for kept, side in sides]
+    known = labels_known(moments, starts, delay) if made is None else np.searchsorted(np.unique(made), times)
+    known = joined(older_labels_known(panel, rows, moments, same, delay), known)
+    everywhere = joined(older.place, np.repeat(places, lengths))
+    radii = joined(older.radii, np.empty((count, settings.width)))
+
+    # Find the rows of each moment, and the labels that are known by then.
+    turns, begins = grouped(moments, last)
+    there, labelled = begins[1:], ~np.isnan(scores[0])
+    if not labelled.all():
+        known[~labelled] = NEVER
+        there = np.cumsum(np.bincount(moments[labelled[first:]], minlength=last))
+    learning, due = grouped(known, learned + 1)
+    room = first + 1 + int(np.max(there - due[1 : last + 1], initial=0))  # one more serves rows without a label
+    turns = turns + first if first else turns
+    played = Moments(everywhere, joined(np.zeros(first), sizes), radii, turns, begins, learning, due, first, room)
+
+    keep(panel, np.concatenate([places, older.place]))
     notes, slots = None, np.zeros(0, dtype=np.intp)
-    for side, pool in enumerate(panel.pools):
-        notes, slots = play_side(panel, pool, played, scores[side], learned, notes)
+    for pool, side in zip(panel.pools, scores, strict=True):
+        notes, slots = play_side(panel, pool, played, side, notes)
     panel.seen[places] = rows.ends
     panel.clock, panel.lag = clock_of(times if made is None else made, panel.clock), delay + 1
 
-    # Results are about the new rows, in the order in which they came. Radii lose what was added to the scores.
-    back = np.empty(count, dtype=np.intp)
-    back[by_moment] = np.arange(first, first + count)
-    into = Played.empty(count, panel)
-    into.radii[:] = played.radii[back] - (shift[:, None] if isinstance(shift, np.ndarray) else shift)
-    judge(panel, places, starts, rows.outputs, below, above, into)
-    settings.refuse_unbounded(into.radii, order)
-
     # What is left waits for the next call.
-    left = np.flatnonzero(~np.isnan(scores[0]) & (played.known > learned))
-    pos = np.arange(count) + np.repeat(rows.ends - starts[1:], lengths)
-    pos = np.concatenate([older.pos, pos[by_moment]])
-    waiting = (scores[0][left], scores[-1][left], played.radii[left], np.asarray(notes)[slots[left]])
-    panel.tail = Tail(played.places[left], pos[left], *waiting)
+    left = np.flatnonzero(labelled & (known > learned))
+    series = np.searchsorted(starts, left - first, side="right") - 1
+    pos = np.where(left < first, 0, left - first + (rows.ends - starts[1:])[series])
+    pos[left < first] = older.pos[left[left < first]]
+    waiting = (scores[0][left], scores[-1][left], radii[left], np.asarray(notes)[slots[left]])
+    panel.tail = Tail(everywhere[left], pos, *waiting)
+
+    # Results are about the new rows. Radii lose what was added to the scores.
+    into = Played.empty(count, panel, radii[first:])
+    if shift is not None:
+        into.radii[:] -= shift[:, None]
+    for begin, parts in rows.pieces():
+        for part in parts:
+            piece = slice(begin, begin + int(part.starts[-1]))
+            judge(panel, part.places, part.starts, part.outputs, below[piece], above[piece], into.take(piece))
+            begin = piece.stop
+    settings.refuse_unbounded(into.radii, order)
     return into
 
 
-def play_side(
-    panel: Panel, pool: Any, rows: Moments, scores: np.ndarray, learned: int, notes: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def play_side(panel: Panel, pool: Any, rows: Moments, scores: np.ndarray, notes: Any) -> tuple[np.ndarray, np.ndarray]:
     """Play one side of all moments, and fill in its radii.
 
     Args:
         panel: the series.
         pool: the shared part of this side.
-        rows: sorted by moment.
+        rows: of all moments.
         scores: of this side, NaN where no label comes.
-        learned: labels that are known by this moment are learned.
         notes: what the side before has returned, to be filled in further; None on the first side.
 
     Returns notes, and which of them is that of each row that still waits.
     """
-    first, last = int(rows.starts[0]), rows.count
-    # The rows in the order in which their labels are learned, and where each moment begins in it.
-    coming = np.flatnonzero(~np.isnan(scores) & (rows.known <= learned))
-    order = coming[np.argsort(rows.known[coming], kind="stable")]
-    due = np.searchsorted(rows.known[order], np.arange(last + 2)).astype(np.intp)
+    first, last, order, due = rows.older, rows.count, rows.order, rows.due
+    most = int(np.diff(rows.starts).max(initial=0))
+    many = threads_for(panel, most) > 1
 
-    # Notes are kept for the rows that wait. ``free`` is a stack of unused ones; one more serves rows without a label.
-    labelled = np.concatenate([[0], np.cumsum(~np.isnan(scores[first:]))])[rows.starts - first]
-    many = threads_for(panel, int(np.diff(rows.starts).max(initial=0))) > 1
-    room = first + 1 + int(np.max(labelled[1:] - due[1:-1], initial=0))
-    room += int(np.diff(rows.starts).max()) if many else 0  # threads do not share a note
+    # Notes are kept for the rows that wait. ``free`` is a stack of unused ones.
+    room = rows.room + (most if many else 0)  # threads do not share a note
     if notes is None:
         notes = np.zeros((room, panel.notes.shape[1]))
         notes[:first] = panel.tail.notes
@@ -170,17 +188,17 @@ def play_side(
     def play(begin: int, end: int) -> None:
         if many:
             for i in range(begin, end):
-                play_large(panel, pool, rows, scores, i, order[due[i] : due[i + 1]], notes, slots, free, top)
+                play_large(panel, pool, rows, scores, i, notes, slots, free, top)
             return
         play_moments(
-            pool, panel.states.data, rows.places.data, scores.data, rows.sizes.data, rows.starts.data, order.data,
-            due.data, begin, end, rows.radii.data, pool.column, notes.data, slots.data, free.data, top.data,
+            pool, panel.states.data, rows.places.data, scores.data, rows.sizes.data, rows.rows.data, rows.starts.data,
+            order.data, due.data, begin, end, rows.radii.data, pool.column, notes.data, slots.data, free.data, top.data,
         )  # fmt: skip
 
     # The first labels choose the unit. Until then there are no intervals.
     begin = 0
     if not pool.started and len(order):
-        begin = min(int(rows.known[order[0]]), last)
+        begin = min(int(np.searchsorted(due, 0, side="right")) - 1, last)
         play(0, begin)
         some = order[: due[begin + 1]]
         pool.begin(scores[some], notes[slots[some], pool.size_at])
@@ -195,29 +213,29 @@ def play_large(
     rows: Moments,
     scores: np.ndarray,
     i: int,
-    due: np.ndarray,
     notes: np.ndarray,
     slots: np.ndarray,
     free: np.ndarray,
     top: np.ndarray,
 ) -> None:
     """Play moment i as ``play_moments`` does, with threads that share its rows; the bits are the same."""
+    due = rows.order[rows.due[i] : rows.due[i + 1]]
     learn(panel, pool, rows.places, scores, rows.radii, notes, slots, due)
     free[top[0] : top[0] + len(due)] = slots[due]
     top[0] += len(due)
     pool.solve()
-    first, last = int(rows.starts[i]), int(rows.starts[i + 1])
-    top[0] -= last - first
-    slots[first:last] = free[top[0] : top[0] + last - first]
+    mine = rows.rows[rows.starts[i] : rows.starts[i + 1]]
+    top[0] -= len(mine)
+    slots[mine] = free[top[0] : top[0] + len(mine)]
 
     def work(piece: slice, _: Any) -> None:
         predict_rows(
-            pool, panel.states.data, rows.places.data, rows.sizes.data, piece.start, piece.stop, rows.radii.data,
-            pool.column, notes.data, slots.data,
+            pool, panel.states.data, rows.places.data, rows.sizes.data, mine.data, piece.start, piece.stop,
+            rows.radii.data, pool.column, notes.data, slots.data,
         )  # fmt: skip
 
-    over_threads(panel, work, [slice(a, min(a + PIECE, last)) for a in range(first, last, PIECE)], last - first)
-    unlabelled = slots[first:last][np.isnan(scores[first:last])]
+    over_threads(panel, work, [slice(a, min(a + PIECE, len(mine))) for a in range(0, len(mine), PIECE)], len(mine))
+    unlabelled = slots[mine][np.isnan(scores[mine])]
     free[top[0] : top[0] + len(unlabelled)] = unlabelled
     top[0] += len(unlabelled)
 
@@ -263,8 +281,9 @@ def predict(panel: Panel, places: np.ndarray, outputs: Any, radii: np.ndarray, n
     slots = np.arange(len(places))
     for pool in panel.pools:
         where = (radii.data, pool.column, notes.data, slots.data)
-        predict_rows(pool, panel.states.data, places.data, sizes.data, 0, len(places), *where)
-    radii -= shift[:, None] if isinstance(shift, np.ndarray) else shift
+        predict_rows(pool, panel.states.data, places.data, sizes.data, slots.data, 0, len(places), *where)
+    if shift is not None:
+        radii -= shift[:, None]
 
 
 def settle(panel: Panel) -> None:
@@ -282,8 +301,10 @@ def learning(panel: Panel, places: np.ndarray, below: np.ndarray, above: np.ndar
     """Return what learns the labels of the last predictions of these series, given as scores; NaN means none."""
     settings = panel.settings
     shift, _ = shifts_and_sizes(settings.score, settings.outputs_of(panel.outputs[places]))
-    scores = tuple(np.maximum(side + shift, 0.0) for side in (below, above))
-    radii = panel.radii[places] + (shift[:, None] if isinstance(shift, np.ndarray) else shift)
+    radii = panel.radii[places]
+    if shift is not None:
+        radii, below, above = radii + shift[:, None], below + shift, above + shift
+    scores = (np.maximum(below, 0.0), np.maximum(above, 0.0))
     return learn_sides(panel, places, scores, radii, panel.notes[places])
 
 

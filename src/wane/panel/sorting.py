@@ -22,25 +22,55 @@ def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
     rows = total = len(keys[0])
     packed = np.zeros(rows, dtype=np.int64)
     for key in keys:
-        if key.dtype.kind not in "iumM":
+        steps = steps_of(key)
+        if steps is None:
             return None
-        whole = key if key.dtype.kind in "iu" else key.astype(np.int64)
-        low, high = int(whole.min()), int(whole.max())
-        if max(abs(low), abs(high)) >= 2**62:
-            return None
-        whole = whole.astype(np.int64, copy=False) - low
-        unit = 1 if key.dtype.kind in "iu" else max(int(np.gcd.reduce(whole)), 1)  # times are often whole days
-        span = (high - low) // unit + 1
+        span = int(steps.max()) + 1
         total *= span
         if total >= 2**63:
             return None
         packed *= span
-        packed += whole if unit == 1 else whole // unit
+        packed += steps
     packed *= rows
     packed += np.arange(rows)
     packed.sort()
     packed %= rows
     return packed.astype(np.intp, copy=False)
+
+
+def steps_of(values: np.ndarray) -> np.ndarray | None:
+    """Write whole numbers or times as steps from the smallest of them; times are often whole days. None if too large.
+
+    >>> steps_of(np.array(["2024-03-01", "2024-03-08", "2024-02-23"], "M8[ns]"))
+    array([1, 2, 0])
+    """
+    if values.dtype.kind not in "iumM":
+        return None
+    whole = values if values.dtype.kind in "iu" else values.astype(np.int64)
+    low, high = int(whole.min()), int(whole.max())
+    if max(abs(low), abs(high)) >= 2**62:
+        return None
+    steps = whole.astype(np.int64, copy=False) - low
+    unit = 1 if values.dtype.kind in "iu" else max(int(np.gcd.reduce(steps)), 1)
+    return steps if unit == 1 else steps // unit
+
+
+def ranked(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Do what ``np.unique(values, return_inverse=True)`` does, without a sort if the values are close to each other.
+
+    >>> ranked(np.array([7, 3, 7, 5]))
+    (array([3, 5, 7]), array([2, 0, 2, 1]))
+    """
+    steps = steps_of(values) if len(values) else None
+    if steps is None or steps.max() > 4 * len(steps) + 1024:
+        distinct, ranks = np.unique(values, return_inverse=True)
+        return distinct, ranks.astype(np.intp, copy=False)
+    there = np.zeros(int(steps.max()) + 1, dtype=np.intp)
+    there[steps] = 1
+    ranks = (np.cumsum(there) - 1)[steps]
+    distinct = np.empty(int(there.sum()), dtype=values.dtype)
+    distinct[ranks] = values
+    return distinct, ranks
 
 
 def moments(name: str, times: np.ndarray) -> np.ndarray:

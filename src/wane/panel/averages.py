@@ -1,6 +1,4 @@
-"""Small arithmetic of the method ``pool``: rounding, and the weights of averages that forget at a constant rate."""
-
-import math
+"""What the method ``pool`` averages: sums that forget at a constant rate, the scale of a series, and the unit."""
 
 import numpy as np
 
@@ -20,19 +18,18 @@ def cut_life(n):
     return int(min(n, LIVES - 1.0))
 
 
-def clip(x, most):
-    """The number nearest to x within +-most."""
-    return max(min(x, most), -most)
-
-
-def whole(x):
-    """The nearest whole number, as a float."""
-    return math.floor(x + 0.5)
-
-
 def scale_of(prior, total, weight):
     """The scale of a series: the average of its scores and of a prior, which counts less where it is far too low."""
     trust = PRIOR
     if PRIOR_LOW * prior * weight < total:
         trust = PRIOR * PRIOR_LOW * prior * weight / total
     return (trust * prior + total) / (trust + weight)
+
+
+def power_near(values):
+    """The power of two near the positive ones of these values; None if there are none."""
+    positive = values[values > 0.0]
+    if not len(positive):
+        return None
+    exponents = np.frexp(positive)[1].astype(np.int64)
+    return float(np.ldexp(1.0, int(exponents.sum() // len(positive))))
