@@ -12,7 +12,7 @@ SRC = Path(__file__).parent.parent / "src"
 PURE = bool(os.environ.get("WANE_PURE"))
 ONCE = (  # of what is never compiled and only calls what is: `make test` runs these files compiled, not a second time
     *("arrays", "cli", "digits", "docs", "examples", "experiments", "explore", "leaderboard", "lifelong"),
-    *("optax", "peers", "release", "report", "serve", "stream", "table", "torch", "torture", "vision"),
+    *("optax", "peers", "release", "report", "serve", "service", "stream", "table", "torch", "torture", "vision"),
 )
 
 settings.register_profile("wane", deadline=None, derandomize=True, database=None, print_blob=True)

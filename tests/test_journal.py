@@ -20,8 +20,9 @@ from wane import Horizons, OnlineConformal, trackers
 from wane.errors import AlarmError, SavedFileError
 from wane.state.encoding import dumps
 from wane.state.files import leftovers, load, save
-from wane.state.journal import Journal, JournalWarning, Recovery, Snapshot
+from wane.state.journal import Journal, JournalWarning
 from wane.state.log import read_log
+from wane.state.recovery import Recovery, Snapshot
 
 OLDER = Path(__file__).parent / "older"  # files that 0.1.0 wrote
 

@@ -47,6 +47,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
         (b'{"op": "predict", "output": 1, "id": 1.5}', "request", "id must be text or a whole number"),
         (b'{"op": "predict", "output": 1, "id": {"tuple": [1]}}', "request", "id must be"),
         (b'{"op": "predict", "output": 1, "id": 4503599627370497}', "request", "of at most"),
+        (b'{"op": "predict", "output": 1, "series": "s", "horizon": 0}', "request", "from 1 to 10000"),
+        (b'{"op": "predict", "output": 1, "series": "s", "horizon": "two"}', "request", "from 1 to 10000"),
+        (b'{"op": "predict", "output": 1, "horizon": 2}', "request", "needs a series"),
+        (b'{"op": "predict", "output": 1, "context": [1.0]}', "value", "context"),
         (b'{"op": "predict", "output": 1, "series": [1]}', "request", "series must be"),
         (b'{"op": "version", "request": []}', "request", "request must be"),
         (b'{"op": "save", "path": 5}', "request", "path must be text"),
@@ -60,8 +64,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
         (b'{"op": "label", "id": "a", "y": 1e300}', "value", "finite"),
         (b'{"op": "label", "id": "z", "y": 1}', "unknown", "'z'"),
         (b'{"op": "label", "id": 0, "y": 1}', "unknown", "check its type"),
-        (b'{"op": "predict", "output": 1, "id": "a"}', "waiting", "waits"),
-        (b'{"op": "label", "id": "b", "y": 1}', "labelled", "once"),
+        (b'{"op": "predict", "output": 2, "id": "a"}', "waiting", "another output waits"),
         (b'{"op": "label", "id": "c", "y": 1}', "expired", "given up"),
         (b'{"op": "expire", "id": "c"}', "expired", "given up"),
         (b'{"op": "expire", "id": "b"}', "labelled", "once"),
@@ -98,7 +101,7 @@ def test_bad_lines(raw, kind, wanted, kept, tmp_path, monkeypatch):
 
 def test_every_kind_of_error_is_tested():
     (mark,) = (m for m in test_bad_lines.pytestmark if m.args[0] == "raw, kind, wanted")
-    elsewhere = {"unbounded", "journal", "internal"}  # below, and in test_lines_kills.py
+    elsewhere = {"unbounded", "journal", "internal", "full"}  # below, and in test_lines_kills.py
     assert {kind for _, kind, _ in mark.args[1]} | elsewhere == KINDS.keys()
 
 

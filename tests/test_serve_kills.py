@@ -14,7 +14,7 @@ from serve_cases import Process, posix, service, state
 
 import wane
 from wane import serve
-from wane.cli.serve import Leaving, Signals
+from wane.cli.serve_lines import Leaving, Signals
 from wane.serve import Lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")

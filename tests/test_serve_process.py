@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from serve_cases import ENVIRONMENT, LINES, Process, posix, service, typer
 
 from wane import scores, serve
-from wane.cli.serve import Policy, serve_lines
+from wane.cli.serve_lines import serve_lines
+from wane.cli.serve_settings import Policy
 from wane.conformal import OnlineConformal
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")

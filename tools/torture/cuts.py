@@ -17,7 +17,7 @@ from pathlib import Path
 import wane
 from wane.errors import SavedFileError
 from wane.state.encoding import dumps
-from wane.state.journal import read_journal
+from wane.state.recovery import read_journal
 
 CALLS = 12
 FOREIGN = (b"\0", b"\xff", b"\n", b"9", b"a letter to my aunt\n", b'{"wane": "saved", ')

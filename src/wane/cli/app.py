@@ -10,7 +10,8 @@ from wane.cli.compare import compare
 from wane.cli.report import report
 from wane.cli.reproduce import reproduce
 from wane.cli.run import run
-from wane.cli.serve import serve_lines
+from wane.cli.serve import serve
+from wane.cli.serve_lines import serve_lines
 from wane.cli.stream import stream
 
 app = typer.Typer(
@@ -22,7 +23,7 @@ app = typer.Typer(
 )
 
 
-for command in (run, compare, report, check, about.methods, reproduce, stream, serve_lines):
+for command in (run, compare, report, check, about.methods, reproduce, stream, serve, serve_lines):
     app.command()(command)
 app.add_typer(bench.app, name="bench")
 app.command()(about.version)

@@ -151,6 +151,12 @@ class OnlineConformal:
             prediction.id = None
             return prediction
 
+    def recall(self, id: Hashable) -> Prediction:
+        """Return a prediction that waits for its label, as ``predict`` made it; ``cold`` says what holds now."""
+        with self._lock:
+            made = self._waiting.find(key_of(id))
+            return self._drawn(made.id, made.output, made.u, made.radii)
+
     def update(self, id: Hashable, y: Any, discount: Any = None) -> None:
         """Learn the label of a prediction. Each prediction can be updated once.
 
@@ -318,7 +324,7 @@ class OnlineConformal:
         Returns the prediction and what ``Waiting.add`` needs.
         """
         settings, waiting, levels = self.settings, self._waiting, self._levels
-        score, limits = settings.score, settings.limits
+        score = settings.score
         output = score.output(output)
         id = waiting.next_id if id is None else waiting.free(id)
         u = float(uniforms(score.seed, waiting.made, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
@@ -333,16 +339,19 @@ class OnlineConformal:
             note = levels.note()
         if settings.finite_only and not levels.bounded(radii):
             raise settings.unbounded(radii)
+        prediction = self._drawn(id, output, u, radii)
+        widths = tuple([made.width for made in prediction.sets])
+        return prediction, id, output, u, radii, widths, note
+
+    def _drawn(self, id: Hashable, output: Any, u: float | None, radii: tuple[float, ...]) -> Prediction:
+        """Return the prediction with these radii around an output."""
+        settings = self.settings
+        score, limits = settings.score, settings.limits
         each = radii
-        if len(radii) == 1:
-            made = score.set(output, radii[0], u, limits)
-            sets, widths = (made,), (made.width,)
-        else:
+        if len(radii) > 1:
             each = in_order(radii, settings.columns) if settings.one_sided else settings.each(radii)
-            sets = tuple([score.set(output, radius, u, limits) for radius in each])
-            widths = tuple([made.width for made in sets])
-        radius = each if settings.several else each[0]
-        return Prediction(id, settings.alpha, sets, radius, levels.cold()), id, output, u, radii, widths, note
+        sets = tuple([score.set(output, radius, u, limits) for radius in each])
+        return Prediction(id, settings.alpha, sets, each if settings.several else each[0], self._levels.cold())
 
     def _learn(self, id: Hashable, y: Any, d: float) -> list[Alarm]:
         """Do all of ``update`` except calling on_alarm, and return the alarms.

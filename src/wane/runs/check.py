@@ -13,8 +13,8 @@ from wane.errors import MissingFileError, SavedFileError
 from wane.panel.groups import Groups
 from wane.runs.session import Session
 from wane.state.files import MAGIC, leftovers, rebuilt_from, stored
-from wane.state.journal import DROPPED, LOG, Snapshot, read_journal
 from wane.state.locks import holder
+from wane.state.recovery import DROPPED, LOG, Snapshot, read_journal
 
 WHOLE, TORN, DAMAGED = "whole", "torn", "damaged"
 TURNS = 5  # how often to look at a journal that is in use and changes meanwhile

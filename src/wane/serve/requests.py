@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 from wane.checks import described
+from wane.conformal.horizons import MOST_STEPS
 from wane.errors import InputError
 
 MARK = b"\xef\xbb\xbf"  # which some systems put at the beginning of text in UTF-8
 
 FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # of each op: those it needs, those it may have
-    "predict": (("output",), ("id", "series", "groups")),
+    "predict": (("output",), ("id", "series", "groups", "horizon", "context")),
     "label": (("id", "y"), ("series",)),
     "expire": (("id",), ("series",)),
     "pending": ((), ("series",)),
@@ -20,6 +21,7 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # of each op: th
     "version": ((), ()),
     "stop": ((), ()),
 }
+NAMES = ("id", "series", "horizon")  # fields that are text or whole numbers
 KINDS = {  # of errors
     "json": "the line is not JSON in UTF-8, holds NaN or Infinity, or names a field twice",
     "too-long": "the line is longer than `--longest` bytes",
@@ -27,10 +29,11 @@ KINDS = {  # of errors
     "value": "`output` or `y` is not what the score needs",
     "unbounded": "the method has no finite set to give (yet): see `--on-unbounded`",
     "unknown": "no prediction has this id, or it was over long ago",
-    "waiting": "a prediction with this id waits for its label already",
-    "labelled": "the prediction has had its label",
+    "waiting": "a prediction with this id and another output waits for its label already",
+    "labelled": "the prediction has had its label and cannot expire",
     "expired": "the prediction has expired: no label is waited for",
     "series": "no series has this name, or there are `--max-series` already",
+    "full": "as many predictions wait for their label as `--max-waiting` allows",
     "file": "`save` could not write",
     "journal": "the journal could not be written: start the process again, which may undo this request",
     "internal": "a defect of wane; standard error has the details",
@@ -87,9 +90,14 @@ def checked(request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     fields = {k: v for k, v in fields.items() if v is not None}
     if missing := [k for k in needed if k not in fields]:
         raise Refused("request", f"{op} needs the field {missing[0]!r}")
-    for field in ("output", "y"):
-        refuse_booleans(field, fields.get(field))
-    return op, {k: name(k, v) if k in ("id", "series") else v for k, v in fields.items()}
+    for field in ("output", "y", "context"):
+        if field in fields and type(fields[field]) is not float:
+            refuse_booleans(field, fields[field])
+    fields = {k: name(k, v) if k in NAMES else v for k, v in fields.items()}
+    horizon = fields.get("horizon", 1)
+    if not isinstance(horizon, int) or not 1 <= horizon <= MOST_STEPS:
+        raise Refused("request", f"horizon must be a whole number from 1 to {MOST_STEPS}, got {described(horizon)}")
+    return op, fields
 
 
 def refuse_booleans(field: str, value: Any) -> None:

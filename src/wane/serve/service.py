@@ -15,7 +15,12 @@ from wane.state.journal import Journal
 
 
 def opened(
-    fresh: ManySeries, journal: Path | None = None, saved: Path | None = None, sync: bool = False, every: int = 10_000
+    fresh: ManySeries,
+    journal: Path | None = None,
+    saved: Path | None = None,
+    sync: bool | str = False,
+    every: int = 10_000,
+    **more: Any,
 ) -> Lines:
     """Lines about a service that goes on where it was, or begins.
 
@@ -25,17 +30,18 @@ def opened(
         saved: a file that ``save`` wrote, to begin from; a journal that exists is later, and goes before.
         sync: as for ``Journal``.
         every: records in the log of the journal before the next snapshot.
+        more: settings of ``Lines``; with ``remarks`` the journal also keeps its old logs.
     """
 
     def start() -> ManySeries:
         return fresh if saved is None else agreeing(load(saved), fresh, saved)
 
     if journal is None:
-        return Lines(start())
-    kept = Journal(journal, start, sync=sync, compact_every=every)
+        return Lines(start(), **more)
+    kept = Journal(journal, start, sync=sync, compact_every=every, keep_logs=bool(more.get("remarks")))
     try:
         agreeing(kept.object, fresh, journal)
-        return Lines(kept)
+        return Lines(kept, **more)
     except BaseException:
         kept.close()
         raise
@@ -44,7 +50,7 @@ def opened(
 def agreeing(there: Any, fresh: ManySeries, path: Path) -> ManySeries:
     """What a file holds, if it was made with the settings of ``fresh``."""
     if not isinstance(there, ManySeries):
-        raise SavedFileError(f"{os.fspath(path)!r} holds a {type(there).__name__}, not what serve-lines writes")
+        raise SavedFileError(f"{os.fspath(path)!r} holds a {type(there).__name__}, not what this command writes")
     found = list(differences(there.settings(), fresh.settings(), ""))
     if found:
         found.sort(key=lambda difference: difference.count("."))

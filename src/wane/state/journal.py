@@ -8,11 +8,13 @@ crash cut short is moved to ``path.log.dropped``.
 from __future__ import annotations
 
 import os
+import shutil
+import threading
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from wane.checks import one_of
 from wane.errors import (
     AlarmError,
     FileError,
@@ -21,53 +23,19 @@ from wane.errors import (
     InUseError,
     JournalError,
     MissingFileError,
-    SavedFileError,
 )
-from wane.state.data import sentence
-from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
-from wane.state.files import Path, known, leftovers, load, rebuilt, refused, replace_file, save, sync_folder
+from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads, same_in_json
+from wane.state.files import Path, leftovers, rebuilt, refused, replace_file, save, sync_folder
 from wane.state.forks import OUTERMOST, lock_of
 from wane.state.locks import Lock, remove
-from wane.state.log import Log, line_of, read_log
+from wane.state.log import group_of, line_of
+from wane.state.recovery import DROPPED, LOG, Recovery, Snapshot, ids_of, read_journal
 
-CALLS = ("predict", "update", "expire")
-LOG, DROPPED = ".log", ".dropped"  # ends of names: of the log, and of where a record goes that a crash cut short
+SYNC = ("group", "each", "none")  # when the disk is waited for
 
 
 class JournalWarning(UserWarning):
     """Something about a journal that its owner should know and that does no harm to acknowledged calls."""
-
-
-@known
-@dataclass
-class Snapshot:
-    """What the file of a journal holds: an object, and the number of the last call that it includes.
-
-    ``wane.load`` gives this for the file of a journal. It is a look at the past: the log may hold later calls.
-    """
-
-    sequence: int
-    object: Any
-
-    def state_dict(self) -> dict[str, Any]:
-        """Plain JSON-able data that ``from_state_dict`` turns back into the same snapshot."""
-        return {"format": 1, "class": "Snapshot", "sequence": self.sequence, "object": self.object.state_dict()}
-
-    @classmethod
-    def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> Snapshot:
-        """The snapshot again; ``objects`` are the arguments of its object that plain data cannot hold."""
-        if state["format"] != 1:
-            raise InputError(f"the snapshot has format {state['format']!r}, this version reads 1", cure="upgrade wane")
-        return cls(int(state["sequence"]), rebuilt(state["object"], objects))
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """What a journal found when it was opened."""
-
-    sequence: int  # the last call that the snapshot includes
-    replayed: int  # calls after it, done again from the log
-    dropped: int  # bytes at the end of the log that are no whole record
 
 
 class Journal:
@@ -80,17 +48,24 @@ class Journal:
     A journal belongs to one process; its threads may share it. A lock keeps other processes out (``wane.state.locks``),
     and tells them which process has the journal.
 
+    A program that answers many requests at once does not wait for the disk at each: ``call`` does a call and keeps its
+    record, and ``commit`` writes all records that were kept since the last time and waits once.
+
     Args:
         path: of the snapshot; the log is ``path.log``.
         start: makes the object when there is no journal yet; not called otherwise.
-        sync: wait until the disk has each record. False is faster and as safe when the process dies, but the last calls
-            may be lost when the power fails.
+        sync: "group", or True: a call waits until the disk has its record, and calls of threads that wait at the same
+            time share one wait. "each": the disk is waited for once for each record. "none", or False: calls do not
+            wait; this is as safe when the process dies, but the last calls may be lost when the power fails.
         compact_every: records in the log before the next snapshot is taken and the log starts afresh.
+        keep_logs: keep each log when the next one starts, as ``path.log-NUMBER`` with the number of its last call, for
+            programs that read the calls of the past. Whoever needs them no more removes them.
         objects: the arguments of the object that a file cannot hold (functions of yours), by name, as for ``load``.
 
     Attributes:
         object: the live object. Look at it, and change it through the journal only.
         sequence: the number of calls since the journal was made.
+        durable: the number of the last call that is in the log.
         recovered: a ``Recovery`` if the journal existed, else None.
     """
 
@@ -99,8 +74,9 @@ class Journal:
         path: Path,
         start: Callable[[], Any] | None = None,
         *,
-        sync: bool = True,
+        sync: bool | str = True,
         compact_every: int = 10_000,
+        keep_logs: bool = False,
         objects: Mapping[str, Any] | None = None,
     ) -> None:
         """Open the journal, or make one."""
@@ -109,14 +85,17 @@ class Journal:
             raise InputError(problem, about="compact_every")
         self.path = os.path.realpath(path)
         self.log = self.path + LOG
-        self.sync = sync
+        self.sync = {True: "group", False: "none"}[sync] if isinstance(sync, bool) else one_of("sync", sync, SYNC)
         self.compact_every = compact_every
+        self.keep_logs = keep_logs
         self.object: Any = None
-        self.sequence = 0
+        self.sequence = self.durable = 0
         self.recovered: Recovery | None = None
         self._objects = dict(objects or {})
         self._mutex = lock_of(self, OUTERMOST, "_mutex")
+        self._disk = threading.RLock()  # of the thread that writes to the log; it is taken before the other
         self._process = os.getpid()
+        self._lines: list[bytes] = []  # records that are not in the log yet
         self._records = 0  # in the log, after the snapshot
         self._behind = False  # whether the log may lack a call that the object has seen
         try:
@@ -138,36 +117,111 @@ class Journal:
     def predict(self, output: Any, id: Any = None, **keywords: Any) -> Any:
         """``object.predict``, logged."""
         if id is not None:
-            keywords["id"] = decode_key(encode_key(id))
-        return self._call("predict", [output], keywords)
+            keywords["id"] = id if type(id) in (int, str) else decode_key(encode_key(id))
+        return self._logged("predict", [output], keywords)
 
     def update(self, id: Any, y: Any, **keywords: Any) -> Any:
         """``object.update``, logged."""
-        return self._call("update", [id, y], keywords)
+        return self._logged("update", [id, y], keywords)
 
     def expire(self, id: Any = None, older_than: Any = None, **keywords: Any) -> Any:
         """``object.expire``, logged."""
         given = {"id": id, "older_than": older_than, **keywords}
-        return self._call("expire", [], {k: v for k, v in given.items() if v is not None})
+        return self._logged("expire", [], {k: v for k, v in given.items() if v is not None})
+
+    def call(
+        self,
+        name: str,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        remark: Callable[[Any], dict[str, Any]] | None = None,
+    ) -> Any:
+        """Do a call and keep its record. It is in the log after the next ``commit``, and not acknowledged before.
+
+        Args:
+            name: "predict", "update" or "expire".
+            arguments: of the call.
+            keywords: of the call.
+            remark: makes plain data out of the result, to be logged beside the call for those who read the log.
+        """
+        with self._mutex:
+            self._check()
+            shown, named, arguments, keywords = in_the_log(arguments, keywords)
+            self._behind = True
+            result, told = None, None
+            try:
+                result = getattr(self.object, name)(*arguments, **keywords)
+            except AlarmError as error:  # the label was learned all the same
+                told = error
+            except Exception:
+                self._behind = False  # the object is as before
+                raise
+            record = [name, shown, named, ids_of(result) if name == "predict" else None]
+            if remark is not None:
+                record.append(remark(result))
+            self._lines.append(line_of(self.sequence + 1, record))
+            self.sequence += 1
+            self._behind = False
+            if told is not None:
+                raise told
+            return result
+
+    def commit(self) -> None:
+        """Wait until the log has every call so far, and the disk too unless ``sync`` is "none"."""
+        self._check()
+        with self._disk:
+            with self._mutex:
+                self._check()
+                lines, self._lines, last = self._lines, [], self.sequence
+            try:
+                self._write(lines)
+            except OSError as error:
+                self._behind, self.sequence = True, self.durable
+                calls = "the last call was" if len(lines) == 1 else f"the last {len(lines)} calls were"
+                problem = f"{calls} done but not logged in {self.log!r} ({error.strerror})"
+                cure = "close the journal and open it again, which may undo them"
+                raise FileError(problem, cure=cure) from error
+            self.durable = last
+            self._records += len(lines)
 
     def compact(self) -> None:
         """Take a snapshot now, and start the log afresh; a crash in between does no harm."""
-        with self._mutex:
-            self._check()
+        self._check()
+        with self._disk, self._mutex:
+            self.commit()
             save(self.path, Snapshot(self.sequence, self.object))
             self._records = 0
+            if self.keep_logs and os.path.getsize(self.log):
+                keep_file(self.log, f"{self.log}-{self.sequence:018d}")
             self._file.close()  # some systems do not replace an open file
             try:
                 replace_file(self.log, b"", sync=True)
             finally:
                 self._file = open(self.log, "ab", buffering=0)
 
+    def compact_if_due(self) -> None:
+        """Take a snapshot if the log has ``compact_every`` records; one that cannot be taken is a JournalWarning."""
+        if self._records < self.compact_every:
+            return
+        try:
+            self.compact()
+        except Exception as error:  # the call is logged: it must not look as if it had failed
+            self._records = 0  # try again after as many calls
+            warnings.warn(f"no snapshot of {self.path!r} could be taken: {error}", JournalWarning, stacklevel=5)
+
     def close(self) -> None:
-        """Let others open the journal; nothing is left to be written."""
-        with self._mutex:
+        """Write what is left to be written, and let others open the journal."""
+        if os.getpid() != self._process:
+            self._file.close()
+            return
+        with self._disk, self._mutex:
             if not self._file.closed:
-                self._file.close()
-                self._lock.release()
+                try:
+                    if not self._behind:
+                        self.commit()
+                finally:
+                    self._file.close()
+                    self._lock.release()
 
     def __enter__(self) -> Journal:
         """The journal, closed at the end of the block."""
@@ -186,48 +240,34 @@ class Journal:
         if self._behind:
             raise JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
 
-    def _call(self, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        with self._mutex:
-            self._check()
-            call = [name, [encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}]
-            call = loads(dumps(call))  # the object is given what the log will give it, to the last bit
-            self._behind = True
-            result, told = None, None
-            try:
-                result = done(self.object, call)
-            except AlarmError as error:  # the label was learned all the same
-                told = error
-            except Exception:
-                self._behind = False  # the object is as before
-                raise
-            try:
-                self._append([*call, ids_of(result) if name == "predict" else None])
-            except OSError as error:
-                problem = f"{name} was done but not logged in {self.log!r} ({error.strerror})"
-                cure = "close the journal and open it again, which may undo this call"
-                raise FileError(problem, cure=cure) from error
-            self._behind = False
-            if self._records >= self.compact_every:
-                self._compact_if_possible()
-            if told is not None:
-                raise told
-            return result
-
-    def _append(self, record: list[Any]) -> None:
-        line = line_of(self.sequence + 1, record)
-        while line:  # a full disk may take a part
-            line = line[self._file.write(line) :]
-        if self.sync:
-            os.fsync(self._file.fileno())
-        self.sequence += 1
-        self._records += 1
-
-    def _compact_if_possible(self) -> None:
+    def _logged(self, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """Do a call, and wait until it is logged."""
+        told = result = None
         try:
-            self.compact()
-        except Exception as error:  # the call is logged: it must not look as if it had failed
-            self._records = 0  # try again after as many calls
-            warnings.warn(f"no snapshot of {self.path!r} could be taken: {error}", JournalWarning, stacklevel=4)
+            result = self.call(name, arguments, keywords)
+        except AlarmError as error:
+            told = error
+        number = self.sequence
+        if self.durable < number:  # else another thread has written it
+            self.commit()
+        self.compact_if_due()
+        if told is not None:
+            raise told
+        return result
+
+    def _write(self, lines: list[bytes]) -> None:
+        """Write records, in one piece if they may be lost together."""
+        if self.sync == "each":
+            pieces = lines
+        elif len(lines) > 1 and self.sync == "group":
+            pieces = [group_of(lines)]
+        else:
+            pieces = [b"".join(lines)] if lines else []
+        for piece in pieces:
+            while piece:  # a full disk may take a part
+                piece = piece[self._file.write(piece) :]
+            if self.sync != "none":
+                sync_data(self._file.fileno())
 
     def _begin(self, start: Callable[[], Any] | None) -> None:
         if os.path.exists(self.log) and os.path.getsize(self.log):
@@ -250,7 +290,7 @@ class Journal:
     def _recover(self) -> None:
         found = read_journal(self.path, self._objects)
         self.object = found.object
-        self.sequence = found.snapshot + found.replayed
+        self.sequence = self.durable = found.snapshot + found.replayed
         self._records = found.replayed
         self.recovered = Recovery(found.snapshot, found.replayed, len(found.log.torn))
         # A torn record is moved away before the log loses it.
@@ -261,7 +301,7 @@ class Journal:
         elif found.log.torn:
             os.truncate(self.log, found.log.size)
         # Calls that were written and not synced, because the process died, have been seen from now on.
-        if self.sync:
+        if self.sync != "none":
             with open(self.log, "rb+") as file:
                 os.fsync(file.fileno())
             sync_folder(os.path.dirname(self.log))
@@ -272,7 +312,7 @@ class Journal:
             with open(aside, "ab") as file:
                 file.write(torn + b"\n")
                 file.flush()
-                if self.sync:
+                if self.sync != "none":
                     os.fsync(file.fileno())
         except OSError as error:
             problem = f"the record that a crash cut short cannot be kept in {aside!r} ({error.strerror})"
@@ -285,68 +325,25 @@ class Journal:
         )
 
 
-@dataclass(frozen=True)
-class Found:
-    """What the two files of a journal hold.
-
-    Attributes:
-        object: after every call of the log.
-        snapshot: the number of the last call that the snapshot includes.
-        replayed: how many calls of the log came after it.
-        log: what the log holds.
-    """
-
-    object: Any
-    snapshot: int
-    replayed: int
-    log: Log
+def in_the_log(arguments: list[Any], keywords: dict[str, Any]) -> tuple[list[Any], dict[str, Any], list[Any], dict]:
+    """A call as plain data for the log, and the arguments that the object gets: those that the log will give it."""
+    if all(map(same_in_json, arguments)) and all(map(same_in_json, keywords.values())):
+        return arguments, keywords, arguments, keywords
+    call = [encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}
+    shown, named = loads(dumps(call))
+    return shown, named, [decode_value(v) for v in shown], {k: decode_value(v) for k, v in named.items()}
 
 
-def read_journal(path: str, objects: Mapping[str, Any]) -> Found:
-    """Load the snapshot and repeat the calls of the log; it changes no file, and takes no lock."""
-    snapshot = load(path, **objects)
-    log = path + LOG
-    if not isinstance(snapshot, Snapshot):
-        cure = "give another path, and start=lambda: wane.load(...) to go on from this file"
-        raise refused(path, f"holds a {type(snapshot).__name__}, not a journal", cure)
-    if not os.path.exists(log):
-        raise refused(log, "is missing", "restore it, or make it an empty file to go without its calls")
-    with open(log, "rb") as file:
-        found = read_log(file.read(), log)
-    if found.records and found.records[0][0] > snapshot.sequence + 1:
-        problem = f"begins with call {found.records[0][0]}, its snapshot ends with {snapshot.sequence}"
-        raise refused(log, f"{problem}: the calls between are lost", "restore the files from one copy")
-    later = [r for r in found.records if r[0] > snapshot.sequence]
-    thing = snapshot.object
-    on_alarm, thing.on_alarm = thing.on_alarm, None  # these alarms have been given
-    for number, record in later:
-        replay(thing, number, record, log)
-    thing.on_alarm = on_alarm
-    return Found(thing, snapshot.sequence, len(later), found)
-
-
-def replay(thing: Any, number: int, record: list[Any], path: str) -> None:
-    """Do a call of the log again."""
+def keep_file(path: str, kept: str) -> None:
+    """Let a second name lead to a file that will be replaced; a copy of it where the disk has no second names."""
     try:
-        result = done(thing, record)
-    except Exception as error:
-        problem = f"call {number} of {path!r} could not be done again: {sentence(error)}"
-        raise SavedFileError(problem, argument="path", cure=getattr(error, "parts", ())) from error
-    if record[0] == "predict" and ids_of(result) != record[3]:
-        problem = f"call {number} of {path!r} gave id {record[3]!r} and now gives {ids_of(result)!r}"
-        raise SavedFileError(f"{problem}: this log belongs to another snapshot", argument="path")
+        os.link(path, kept)
+    except FileExistsError:
+        pass  # a crash came after this
+    except OSError:
+        shutil.copyfile(path, kept)
 
 
-def ids_of(result: Any) -> Any:
-    """The id of a prediction, or of each in a list of them, as plain data."""
-    if isinstance(result, list):
-        return [None if p is None else encode_key(p.id) for p in result]
-    return encode_key(result.id)
-
-
-def done(thing: Any, call: list[Any]) -> Any:
-    """The result of a call that is given as plain data."""
-    name, arguments, keywords = call[:3]
-    if name not in CALLS:
-        raise InputError(f"no call is named {name!r}", cure="upgrade wane")
-    return getattr(thing, name)(*map(decode_value, arguments), **{k: decode_value(v) for k, v in keywords.items()})
+def sync_data(descriptor: int) -> None:
+    """Wait until the disk has what was written to a file; its times may come later."""
+    getattr(os, "fdatasync", os.fsync)(descriptor)

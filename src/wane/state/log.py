@@ -5,11 +5,12 @@ A record is one line::
     34 c23d31bb 17 ["update", [12, 3.5], {}, null]
 
 that is the length and the CRC-32 of the rest of the line, and the rest: the number of the call, and as JSON its name,
-its arguments, its keywords and the id that ``predict`` gave.
+its arguments, its keywords, the id that ``predict`` gave, and perhaps an object with remarks for readers of the log.
 
-A process writes one record at a time. If it dies, the log ends with the first bytes of one record; after a power
-failure the bytes that the disk did not get may be zeros. Whatever else stands there was damaged later, and may have
-been calls that were acknowledged.
+A process writes one record at a time, or a group of them, which begins with a line that has the number 0 and says how
+many bytes follow. If the process dies, the log ends with the first bytes of one record; after a power failure the bytes
+of the last record or group that the disk did not get may be zeros. Whatever else stands there was damaged later, and
+may have been calls that were acknowledged.
 """
 
 from __future__ import annotations
@@ -53,19 +54,31 @@ def line_of(number: int, record: list[Any]) -> bytes:
     return b"%d %08x %s\n" % (len(body), zlib.crc32(body), body)
 
 
+def group_of(lines: list[bytes]) -> bytes:
+    """Several lines of the log that are acknowledged together, with the line before them that says so."""
+    together = b"".join(lines)
+    return line_of(0, ["group", [len(together)], {}, None]) + together
+
+
 def read_log(raw: bytes, path: str) -> Log:
     """The records in the bytes of a log; a SavedFileError if a crash alone cannot have left them so."""
     records: list[tuple[int, list[Any]]] = []
-    position = longest = 0
+    position = longest = group = 0  # ``group`` is where the last group ends
     while (body := whole_at(raw, position)) is not None:
         number, record = parsed(raw[body], position, path)
+        end = body.stop + 1  # a line feed
+        if number == 0 and position >= group:
+            group = end + size_of(record, position, path)
+            longest = max(longest, group - position)
+            position = end
+            continue
         if records and number != records[-1][0] + 1:
             raise refused(path, f"is corrupted: call {number} follows call {records[-1][0]}", "restore it from a copy")
         records.append((number, record))
-        end = body.stop + 1  # a line feed
         position, longest = end, max(longest, end - position)
     rest = raw[position:]
-    if rest and not torn(rest, records[-1][0] + 1 if records else None, longest):
+    unwritten = position < group and len(raw) <= group and b"\0" in rest  # a power failure within the last group
+    if rest and not unwritten and not torn(rest, records[-1][0] + 1 if records else None, longest):
         upto = f"after call {records[-1][0]:,}" if records else "from its beginning"
         problem = (
             f"is corrupted {upto}, at byte {position}: a crash cuts one record short, and the {len(rest):,} bytes "
@@ -90,8 +103,9 @@ def parsed(body: bytes, position: int, path: str) -> tuple[int, list[Any]]:
     """The number and the call of a record; its checksum is right, but anybody can compute one."""
     try:
         found = BODY.fullmatch(body)
-        name, arguments, keywords, _ = record = loads(found[2])  # type: ignore[index]
-        if isinstance(name, str) and isinstance(arguments, list) and isinstance(keywords, dict):
+        name, arguments, keywords, _, *remark = record = loads(found[2])  # type: ignore[index]
+        said = not remark or (len(remark) == 1 and isinstance(remark[0], dict))
+        if said and isinstance(name, str) and isinstance(arguments, list) and isinstance(keywords, dict):
             return int(found[1]), record  # type: ignore[index]
     except (ValueError, TypeError, RecursionError, OverflowError):
         pass
@@ -122,5 +136,12 @@ def torn(rest: bytes, number: int | None, longest: int) -> bool:
         return False
     if len(body) == size and zlib.crc32(body) != int(head[2], 16):  # all of it is there, and it is wrong
         return False
-    begins = b"" if number is None else b'%d ["' % number
-    return body.startswith(begins[: len(body)])
+    begins = (b"",) if number is None else (b'%d ["' % number, b'0 ["group"')
+    return any(body.startswith(text[: len(body)]) for text in begins)
+
+
+def size_of(record: list[Any], position: int, path: str) -> int:
+    """The bytes of a group, whose first line this record is."""
+    if record[0] == "group" and len(record[1]) == 1 and type(record[1][0]) is int and record[1][0] >= 0:
+        return int(record[1][0])
+    raise refused(path, f"is corrupted: at byte {position} begins no group of records", "restore it from a copy")
