@@ -13,8 +13,8 @@ import numpy as np
 from wane.checks import described, listed, room, whole
 from wane.conformal import batch
 from wane.conformal.labels import learn
-from wane.conformal.online import OnlineConformal, alarms_of
-from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
+from wane.conformal.online import OnlineConformal
+from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, alarms_of, tell
 from wane.conformal.settings import learned_pattern
 from wane.conformal.waiting import add_all
 from wane.errors import InputError, InputTypeError

@@ -14,7 +14,7 @@ from wane.conformal.grouping import Grouping
 from wane.conformal.labels import Label, learn
 from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
-from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, tell
+from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, alarms_of, tell
 from wane.conformal.settings import Settings, checked_band, trackers_for
 from wane.conformal.waiting import Waiting
 from wane.errors import InputTypeError
@@ -398,8 +398,3 @@ class OnlineConformal:
 def key_of(id: Any) -> Hashable:
     """Return the id that a user gave, or that of the prediction that was given."""
     return checked_key(id.id if isinstance(id, Prediction) else id)
-
-
-def alarms_of(label: Label, id: Hashable) -> list[Alarm]:
-    """Return the alarms that a label has raised."""
-    return [Alarm(round, id, *rest) for round, *rest in label.alarms]

@@ -185,6 +185,11 @@ class Alarm:
     step: int | None = None  # how many steps ahead, with Horizons
 
 
+def alarms_of(label: Any, id: Hashable) -> list[Alarm]:
+    """Return the alarms that a label has raised."""
+    return [Alarm(round, id, *rest) for round, *rest in label.alarms]
+
+
 def tell(on_alarm: Callable[[Alarm], Any] | None, alarms: list[Alarm]) -> None:
     """Call ``on_alarm`` for each alarm. If a call fails, deliver the other alarms, and then raise an error."""
     failed = None
