@@ -11,7 +11,7 @@ from hypothesis import settings
 SRC = Path(__file__).parent.parent / "src"
 PURE = bool(os.environ.get("WANE_PURE"))
 ONCE = (  # of what is never compiled and only calls what is: `make test` runs these files compiled, not a second time
-    *("arrays", "cli", "digits", "docs", "examples", "experiments", "explore", "leaderboard", "lifelong"),
+    *("arrays", "cli", "cluster", "digits", "docs", "examples", "experiments", "explore", "leaderboard", "lifelong"),
     *("optax", "peers", "release", "report", "serve", "service", "stream", "table", "torch", "torture", "vision"),
 )
 
