@@ -11,8 +11,28 @@ from hypothesis import settings
 SRC = Path(__file__).parent.parent / "src"
 PURE = bool(os.environ.get("WANE_PURE"))
 ONCE = (  # of what is never compiled and only calls what is: `make test` runs these files compiled, not a second time
-    *("arrays", "cli", "cluster", "digits", "docs", "examples", "experiments", "explore", "leaderboard", "lifelong"),
-    *("optax", "peers", "release", "report", "serve", "service", "stream", "table", "torch", "torture", "vision"),
+    "arrays",
+    "cli",
+    "cluster",
+    "digits",
+    "docs",
+    "examples",
+    "experiments",
+    "explore",
+    "leaderboard",
+    "lifelong",
+    "optax",
+    "peers",
+    "release",
+    "report",
+    "serve",
+    "service",
+    "showing",
+    "stream",
+    "table",
+    "torch",
+    "torture",
+    "vision",
 )
 
 settings.register_profile("wane", deadline=None, derandomize=True, database=None, print_blob=True)

@@ -134,6 +134,9 @@ def run(
             sides[0].copy() if score.sides == 1 else np.stack(sides, axis=1),
             together(oc, [np.where(known, inside[n:].astype(float), np.nan) for inside in covered]),
             (lambda: [score.members(outputs, radius, u) for radius in by_level]) if score.finite else None,
+            None if bounds[0] is None else np.where(known, np.asarray(labels, dtype=float), math.nan),
+            None if bounds[0] is None else np.broadcast_to(score.centre(outputs), rounds).astype(float),
+            oc.method,
         )
 
         # Record, in a copy, which predictions wait and which got their labels.

@@ -9,7 +9,7 @@ from typing import Any
 
 from wane.checks import described, discount_factor, whole
 from wane.conformal import groups as groups_in
-from wane.conformal.certificates import bound_of, gradients_of
+from wane.conformal import progress
 from wane.conformal.grouping import Grouping
 from wane.conformal.labels import Label, learn
 from wane.conformal.levels import covered_in_order, in_order
@@ -26,7 +26,6 @@ from wane.state.forks import SINGLE, lock_of
 from wane.trackers import Tracker
 
 INFINITY = math.inf
-ONE_SIDE = "the lemmas are about one tracker a level"
 
 
 @known
@@ -104,6 +103,7 @@ class OnlineConformal:
         self.monitors = [Monitor(a, window, d, *checked_band(band)) for a, d in zip(self.alphas, aging, strict=False)]
         self._alarmed: dict[tuple[float, str], int] = {}  # the number of the label of the last alarm, by level and side
         self._levels = self.settings.arranged(trackers)
+        self.method = tracker if isinstance(tracker, str) else type(trackers[0]).__name__  # for people to read
         self._lock = lock_of(self, SINGLE)
 
     # The settings, and counts of what has happened so far.
@@ -125,8 +125,8 @@ class OnlineConformal:
     def predict(self, output: Any, id: Hashable | None = None, context: Any = None, groups: Any = None) -> Prediction:
         """Make the set around a model output. It waits for its label under its id.
 
-        Before the first label there is no interval: ``lower``, ``upper`` and ``width`` are NaN, no label is in it, and
-        ``cold`` is True. The tracker plays and learns its ``radius`` all the same, and ``metrics`` count it.
+        Before the first label nobody knows how wide it should be: the set is what the method starts from, mostly of
+        width 0, and ``cold`` is True. It is learned and counted as any other.
 
         Args:
             output: what the score needs of the model: a number, a pair, probabilities, or a vector.
@@ -248,7 +248,7 @@ class OnlineConformal:
     def metrics(self) -> Metrics | dict[float, Metrics]:
         """Return how well it has done so far: coverage, widths, bounds; with several levels, by alpha."""
         with self._lock:
-            each = {a: self._metrics(i) for i, a in enumerate(self.alphas)}
+            each = {a: progress.metrics(self, i) for i, a in enumerate(self.alphas)}
         return each if isinstance(self.alpha, tuple) else each[self.alpha]
 
     def group_metrics(self) -> list[GroupMetrics] | dict[float, list[GroupMetrics]]:
@@ -305,11 +305,13 @@ class OnlineConformal:
         self._lock = lock_of(self, SINGLE)
 
     def __repr__(self) -> str:
-        """Show the parts, and how many predictions wait."""
-        return (
-            f"OnlineConformal({self.trackers[0]!r}, score={self.score!r}, alpha={self.alpha!r}, "
-            f"{self.predictions} predictions, {len(self._waiting.pending)} waiting)"
-        )
+        """Say what it is, and how it goes."""
+        with self._lock:
+            return progress.sentence(self)
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook how it goes."""
+        return progress.html(self)
 
     # The parts of a step. Their callers hold the lock.
 
@@ -385,14 +387,6 @@ class OnlineConformal:
         if callable(discount):
             discount = discount(self.monitors[0].rounds)
         return math.nan if discount is None else discount_factor(discount)
-
-    def _metrics(self, i: int) -> Metrics:
-        m, tracker = self.monitors[i], self.trackers[i]
-        proved = bound_of(tracker, m.coverage_error) if self.score.sides == 1 else (None, ONE_SIDE)
-        told = gradients_of(tracker) if self.score.sides == 1 else (None, None)
-        seen = (m.alpha, m.rounds, m.coverage, m.window, m.local_coverage, m.worst_local_coverage, m.worst_round)
-        wide = (m.width, m.local_width, m.unbounded, m.band, m.longest_misses, m.coverage_error)
-        return Metrics(*seen, *wide, *proved, *told, len(self._waiting.pending), self.expired)
 
 
 def key_of(id: Any) -> Hashable:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from wane.errors import AlarmError, InputTypeError, NotFoundError
+from wane import showing
+from wane.errors import AlarmError, InputError, InputTypeError, NotFoundError
 
 
 class Prediction:
@@ -18,7 +19,7 @@ class Prediction:
     Give its ``id`` to ``update`` when the label comes. With one level, ``set`` is the set, and ``radius``, ``lower``,
     ``upper``, ``labels`` and ``width`` describe it. With several levels these are tuples in the order of ``alpha``, and
     ``p[0.1]`` is the set of one level. The radius of a score with two sides is a pair. ``cold`` says that too few
-    scores had been seen when the prediction was made. Before the first label there is no interval: its ends are NaN.
+    scores had been seen when the prediction was made, so that the set means nothing yet.
     """
 
     __slots__ = ("alpha", "cold", "id", "radius", "sets")
@@ -94,6 +95,25 @@ class Prediction:
         sets = self.sets if isinstance(self.alpha, tuple) else self.sets[0]
         return f"Prediction(id={self.id!r}, {sets!r}, alpha={self.alpha!r}{', cold' if self.cold else ''})"
 
+    def columns(self) -> dict[str, list[Any]]:
+        """Return named columns for a data frame, with a row for each level."""
+        levels = list(self.alpha) if isinstance(self.alpha, tuple) else [self.alpha]
+        named: dict[str, list[Any]] = {"id": [self.id] * len(levels), "alpha": levels}
+        for name in ("lower", "upper", "labels", "width"):
+            if all(hasattr(s, name) for s in self.sets):
+                named[name] = [getattr(s, name) for s in self.sets]
+        return named
+
+    def to_frame(self) -> Any:
+        """Return a data frame of pandas with a row for each level."""
+        return showing.to_frame(self.columns())
+
+    def _repr_html_(self) -> str:
+        """Show the prediction in a notebook."""
+        named = self.columns()
+        title = f"Prediction {named.pop('id')[0]!r}" + (" (cold: no label is known yet)" if self.cold else "")
+        return showing.html(title, [(name, tuple(values)) for name, values in named.items()])
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -168,6 +188,16 @@ class Metrics:
     pending: int
     expired: int
 
+    def to_frame(self) -> Any:
+        """Return a data frame of pandas with one row."""
+        return showing.to_frame({f.name: [getattr(self, f.name)] for f in fields(self)})
+
+    def _repr_html_(self) -> str:
+        """Show the numbers in a notebook."""
+        known = [(f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) is not None]
+        title = f"Coverage {self.coverage:.3f} of {self.rounds:,} labels (target {1.0 - self.alpha:g})"
+        return showing.html(title, [(name.replace("_", " "), value) for name, value in known])
+
 
 @dataclass(frozen=True)
 class Alarm:
@@ -209,9 +239,9 @@ class Table:
     With several levels, the arrays of bounds, radii, widths and ``covered`` have a column for each, in the order of
     alpha. With a score of two sides, ``radius`` and ``score`` have a last axis (lower, upper). ``covered`` is 1, 0, or
     NaN where there is no label. It says whether radius > score, for every label that was given, even if it came too
-    late to learn from. Before the first label is learned there are no intervals: then ``lower``, ``upper`` and
-    ``width`` are NaN, while ``radius`` and ``covered`` say what the tracker played. ``lower`` and ``upper`` are None if
-    the sets are not intervals; ``members`` holds sets of labels.
+    late to learn from. Before the first label is learned, the intervals are what the method starts from, mostly of
+    width 0. ``lower`` and ``upper`` are None if the sets are not intervals; ``members`` holds sets of labels.
+    ``y`` and ``y_hat`` are the labels and forecasts that were given, where they are numbers.
     """
 
     alpha: Any
@@ -223,6 +253,9 @@ class Table:
     score: np.ndarray
     covered: np.ndarray
     inside: Callable[[], list[np.ndarray]] | None = None
+    y: np.ndarray | None = None
+    y_hat: np.ndarray | None = None
+    method: str = ""
 
     def __len__(self) -> int:
         """Return the number of rounds."""
@@ -249,9 +282,63 @@ class Table:
             share = np.where(known, self.covered, 0.0).sum(axis=0) / count
         return share if isinstance(self.alpha, tuple) else float(share)
 
+    def to_frame(self) -> Any:
+        """Return a data frame of pandas with a row for each round."""
+        return showing.to_frame(self.columns())
+
+    def plot(self, alpha: float | None = None, ax: Any = None, last: int | None = showing.LAST) -> Any:
+        """Draw the intervals and the true values of the last rounds, and return the axes of matplotlib.
+
+        Args:
+            alpha: which level to draw; by default the first.
+            ax: axes to draw into; by default new ones.
+            last: how many rounds to show; None shows all of them.
+        """
+        lower, upper, y = self._intervals()
+        levels = list(self.alpha) if isinstance(self.alpha, tuple) else [self.alpha]
+        if alpha is not None and alpha not in levels:
+            raise NotFoundError(f"no level {alpha!r}", argument="alpha", cure=f"there are {levels}")
+        i = 0 if alpha is None else levels.index(alpha)
+        title = f"{1.0 - levels[i]:.4g} coverage wanted, {np.atleast_1d(self.coverage)[i]:.3f} reached"
+        return showing.band(np.arange(len(self)), lower[:, i], upper[:, i], y, title, ax, last)
+
+    def report(self, path: Any, title: str | None = None) -> None:
+        """Write an HTML page about this run, which opens in any browser."""
+        lower, upper, y = self._intervals()
+        levels = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+        # What the metrics count decides at the very ends of an interval; rounds without an interval are not judged.
+        covered = np.where(np.isnan(y)[:, None], math.nan, showing.two_dimensional(self.covered))
+        track: dict[str, Any] = {
+            "name": "run",
+            "method": self.method or "wane",
+            "time": None,
+            "y": y,
+            "y_hat": self.y_hat,
+        }
+        track |= {"levels": levels, "lower": lower, "upper": upper, "covered": covered}
+        showing.report(path, [track], title or "Intervals", {})
+
+    def _intervals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return lower and upper ends with a column for each level, and the labels."""
+        if self.lower is None or self.upper is None or self.y is None:
+            raise InputError(
+                "only intervals around numbers can be drawn",
+                argument="score",
+                cure="columns() has the widths and what was covered",
+            )
+        return showing.two_dimensional(self.lower), showing.two_dimensional(self.upper), self.y
+
+    def _repr_html_(self) -> str:
+        """Show what the run came to in a notebook."""
+        mean = np.nanmean(self.width[np.isfinite(self.width).reshape(len(self), -1).all(axis=1)], axis=0)
+        rows = [("rounds", len(self)), ("coverage", self.coverage), ("target", 1.0 - np.asarray(self.alpha))]
+        rows += [("mean width", mean)]
+        plain = [(k, v.tolist() if isinstance(v, (np.ndarray, np.generic)) else v) for k, v in rows]
+        return showing.html("Replay: to_frame(), plot() and report(path) show more", plain)
+
     def columns(self) -> dict[str, Any]:
         """Return named columns for a data frame; those of several levels are called ``lower_0.1`` and so on."""
-        named = {"id": self.id}
+        named: dict[str, Any] = {"id": self.id}
         for name in ("lower", "upper", "radius", "width", "score", "covered"):
             values = getattr(self, name)
             if values is None:

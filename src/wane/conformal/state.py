@@ -38,6 +38,7 @@ def state_dict(oc: OnlineConformal) -> dict[str, Any]:
             **{k: getattr(oc, k) for k in PARAMETERS},
             "window": monitor.window,
             "band": [monitor.low, monitor.high],
+            "method": oc.method,
             **({} if oc.grouping is None else {"groups": oc.grouping.plain()}),
         },
         # Lists keep the order of predictions, and allow ids that JSON has no keys for.
@@ -69,11 +70,14 @@ def rebuild(cls: type[OnlineConformal], state: Any, objects: dict[str, Any]) -> 
     given = damaged(lambda: dict(state["parameters"]))
     trackers = [part(t, objects, used) for t in damaged(lambda: list(given.pop("tracker")))]
     score = part(damaged(lambda: given.pop("score")), objects, used)
+    method = damaged(lambda: given.pop("method", ""))
     groups = damaged(lambda: Grouping.from_plain(given.pop("groups")) if "groups" in given else None)
     if unused := objects.keys() - used:
         raise InputTypeError(f"nothing in this state asks for {', '.join(sorted(unused))}")
     on_alarm = objects.get("on_alarm")
-    return damaged(lambda: restored(cls, trackers, score, given, on_alarm, state["memory"], groups))
+    oc = damaged(lambda: restored(cls, trackers, score, given, on_alarm, state["memory"], groups))
+    oc.method = method if isinstance(method, str) and method else oc.method  # a file of 0.1.0 does not say it
+    return oc
 
 
 def damaged(read: Callable[[], Any]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,25 +17,13 @@ from wane.panel.frame_kinds import Arrays, Frame, refuse_missing
 from wane.panel.groups import Groups
 from wane.panel.index import as_list
 from wane.panel.panel import Panel
+from wane.panel.results import Result, Roles
 from wane.panel.settings import default_method
 from wane.panel.sorting import moments
 from wane.panel.undo import Undo
 from wane.state.encoding import checked_key
 
 COLD = "cold"  # the column that marks rows without an interval
-
-
-@dataclass(frozen=True)
-class Result:
-    """What ``run`` returns.
-
-    ``frame`` is the given frame with new columns, ``summary`` has a row for each stream, and ``panel`` holds the state,
-    from which the next call can go on. Of a backtest, ``panel`` is a dict of panels by the number of steps ahead.
-    """
-
-    frame: Any
-    summary: Any
-    panel: Any
 
 
 def run(
@@ -167,7 +154,8 @@ def run(
     summary = panel.summary()
     if id is None:
         summary.pop("id")
-    return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), panel)
+    roles = Roles.of(shared, prefix, y, forecasts, id, time)
+    return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), panel, roles)
 
 
 def run_backtest(
@@ -203,7 +191,8 @@ def run_backtest(
         names = [ids[k] for k in found.pop("id")]
         lines = {**({} if id is None else {id: names}), "steps": [steps] * len(names), **found}
         summary = {k: [*summary.get(k, []), *v] for k, v in lines.items()}
-    return Result(table.extended(columns(played, settings, prefix)), table.like(summary, None, None), panels)
+    roles = Roles.of(settings, prefix, y, forecasts, id, time)
+    return Result(table.extended(columns(played, settings, prefix)), table.like(summary, None, None), panels, roles)
 
 
 def outputs_of(table: Arrays | Frame, forecasts: list[str]) -> Any:
