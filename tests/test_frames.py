@@ -403,8 +403,7 @@ def test_after_an_error_the_panel_is_as_before(kind, by):
 
 
 def test_frames_that_are_none():
-    lazy = pl.DataFrame(table()).lazy()
-    for bad, match in ((lazy, "LazyFrame.*collect"), ([1, 2], "pandas, Polars or PyArrow"), (np.zeros(3), "dict")):
+    for bad, match in (([1, 2], "pandas, Polars or PyArrow"), (np.zeros(3), "dict"), (3, "got 3")):
         refuses(lambda b=bad: run(b, **NAMES), TypeError, match)
     refuses(lambda: run({"y": [1.0], "f": [0.0, 1.0]}, y="y", y_hat="f"), ValueError, "of one length")
 
@@ -470,3 +469,22 @@ def test_text_of_other_kinds_is_text(dtype):
     frame = pd.DataFrame({"day": ["31.01.2024", "29.02.2024"], "y": [1.0, 2.0], "f": [0.0, 0.0]})
     with pytest.raises(ValueError, match="must hold numbers or dates"):
         run(frame.astype({"day": dtype}), time="day", y="y", y_hat="f")
+
+
+def test_lazy_frames_and_streams_of_arrow_are_frames():
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    rng = np.random.default_rng(0)
+    rows = {"id": np.repeat([1, 2], 30), "y": rng.normal(size=60), "f": np.zeros(60)}
+    table = pa.table(rows)
+    batches = table.to_batches()
+    given = [table, batches[0], pa.RecordBatchReader.from_batches(table.schema, batches), pl.DataFrame(rows).lazy()]
+    try:
+        import duckdb
+    except ImportError:
+        duckdb = None
+    if duckdb is not None:
+        given += [duckdb.connect().from_arrow(table), duckdb.connect().from_arrow(table).arrow()]
+    wanted = wane.panel.run(rows, id="id", y="y", y_hat="f").frame["upper"]
+    for frame in given:
+        result = wane.panel.run(frame, id="id", y="y", y_hat="f")
+        assert np.array_equal(np.asarray(result.frame["upper"]), wanted, equal_nan=True), type(frame)

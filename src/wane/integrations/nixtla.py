@@ -41,7 +41,7 @@ def conformalize(
     missing. Rows stay where they are.
 
     Args:
-        frame: of pandas, Polars or PyArrow (with the extra ``frames``), or a dict of arrays.
+        frame: any that ``wane.panel.run`` takes.
         models: the columns of forecasts; None takes all that are not named below and are not ends of intervals.
         level: coverage in per cent, or several; the intervals of one model are nested.
         method: the name of a method, as for ``wane.panel.run``; None leaves the choice to the number of series.

@@ -102,14 +102,12 @@ class Frame(Columns):
             cure = f"{installing('frames')}, or give a dict of arrays"
             raise MissingExtraError("frames need narwhals", cure=cure) from None
         self.nw = nw
-        try:
-            self.frame = nw.from_native(frame, eager_only=True)
-        except TypeError:
-            raise InputTypeError(
-                f"must be of pandas, Polars or PyArrow, or a dict, got {described(frame)}",
-                about="frame",
-                cure="collect() a lazy one first",
-            ) from None
+        known = nw.from_native(frame, pass_through=True)
+        if isinstance(known, nw.LazyFrame):  # of Polars, DuckDB, Ibis and so on
+            known = known.collect()
+        elif not isinstance(known, nw.DataFrame):
+            known = nw.from_native(arrow_table(frame), eager_only=True)
+        self.frame = known
         self.columns = list(self.frame.columns)
 
     def missing(self, name: str) -> int | None:
@@ -214,6 +212,21 @@ class Frame(Columns):
         """Return a summary as a table of the same kind, with the names that ids and groups have in the frame."""
         made = {renamed(k, id, by): v for k, v in data.items()}
         return self.nw.from_dict(made, backend=self.frame.implementation).to_native()
+
+
+def arrow_table(frame: Any) -> Any:
+    """Return anything that gives its columns as an Arrow stream, such as a RecordBatchReader, as a table of PyArrow."""
+    if hasattr(frame, "__arrow_c_stream__"):
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise MissingExtraError("a stream of Arrow needs pyarrow", cure=installing("parquet")) from None
+        return pa.table(frame)
+    raise InputTypeError(
+        f"must be a frame of pandas, Polars or PyArrow, anything with __arrow_c_stream__, or a dict of arrays, got "
+        f"{described(frame)}",
+        about="frame",
+    )
 
 
 def as_floats(name: str, values: np.ndarray) -> np.ndarray:

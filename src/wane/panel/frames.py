@@ -56,7 +56,8 @@ def run(
     "pool"); a single one is played by "auto". With any other method the results of a stream do not depend on others.
 
     Args:
-        frame: a frame of pandas, Polars or PyArrow (with the extra ``frames``), or a dict of arrays.
+        frame: a frame of pandas, Polars or PyArrow (with the extra ``frames``), or a dict of arrays; also a lazy
+            frame or an Arrow stream, such as a relation of DuckDB, which comes back as an eager one.
         y: the column with the true values. A value may be missing if it is not known.
         y_hat: the column of forecasts; two columns for the scores "normalised" (forecast, scale) and "cqr" (quantiles).
         id: the column that names the stream of a row; without it there is one stream.
