@@ -148,7 +148,10 @@ def unpack(learner: Any, name: str, value: Any) -> None:
             raise InputError(f"{where} cannot be {value}: {error}", argument="state") from error
     else:
         array = np.array(value, dtype=float)
-        setattr(learner, name, array if isinstance(current, np.ndarray) else array.data)
+        if isinstance(current, np.ndarray):
+            setattr(learner, name, array)
+        else:  # in place: it may be a part of a larger memory
+            np.asarray(current)[...] = array
 
 
 def numeric(value: Any) -> bool:

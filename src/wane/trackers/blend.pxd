@@ -1,4 +1,5 @@
 cimport cython
+from wane.trackers.room cimport room
 from wane.trackers.base cimport Tracker
 from wane.trackers.context cimport fill
 from wane.trackers.mixture cimport Mixture

@@ -15,6 +15,7 @@ from wane.checks import whole
 from wane.trackers.base import Tracker
 from wane.trackers.context import fill, rows_for
 from wane.trackers.mixture import Mixture
+from wane.trackers.room import room
 from wane.trackers.scale_models import PERIODS, LogScale, RecentScale, SteadyScale
 from wane.trackers.scaled_expert import Scaled
 
@@ -62,8 +63,9 @@ class Blend(Tracker):
         self.mixture = Mixture(6)
         # The round that is predicted. It is no part of the memory, because it can be looked at again.
         self.looked = UNKNOWN
-        self.radii: Any = np.zeros(6).data
-        self.scales: Any = np.zeros(3).data
+        numbers = room(9)
+        self.radii: Any = numbers[:6]
+        self.scales: Any = numbers[6:]
         self.mixed = 0.0
         self.nothing: Any = rows_for(1, self.context).data  # what is known of a round that nobody foresees
         super().__init__(alpha, domain, on_missing)

@@ -12,8 +12,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from wane.checks import described, number, positive, scalar
 from wane.errors import InputError, InputTypeError, Setting
 from wane.learners.hint import Hint
@@ -25,13 +23,14 @@ from wane.theory.calibration import calibration_bound
 from wane.trackers.base import Tracker
 from wane.trackers.bend import bent, straight
 from wane.trackers.context import ceiling, floor
+from wane.trackers.room import room
 from wane.trackers.scale_models import SteadyScale
 
 DISCOUNTS = (0.99, 0.999, 1.0)
 LIMIT = 2.0  # times the largest score so far: the correction goes no further
 TINY = 1e-150  # the scale while there is none
 CAP = 10.0  # of what the learners that forget say together, in mean scores
-DAMPING = 0.3  # how much of the delay the learners are told: 0 covers best and is widest, 1 is narrowest
+DAMPING = 0.5  # how much of the delay the learners are told: 0 covers best and is widest, 1 is narrowest
 USUAL = 0.98  # the discount of the average delay
 ENDLESS = 1e308  # stands for an infinite base radius, which no correction can lower
 UNKNOWN = -1  # no round: what was looked at is not that of the next prediction
@@ -96,8 +95,8 @@ class Calibrated(Tracker):
     largest score so far.
 
     Late labels: every learner is fed the gradient of the radius that was played. If so many labels were learned in
-    between, d of them, the squared gradient counts :math:`1 + 0.6 d` times, and the learners play as if gradients were
-    :math:`1 + 0.3 \bar d` times larger than they can be, with :math:`\bar d` the average of the last d. So they wait
+    between, d of them, the squared gradient counts :math:`1 + d` times, and the learners play as if gradients were
+    :math:`1 + 0.5 \bar d` times larger than they can be, with :math:`\bar d` the average of the last d. So they wait
     before they widen, because more labels of the same kind are on their way. The base learns each score with what it
     knew when it predicted, if it keeps notes, as ``Blend`` does; else as if its own radius had been played now.
 
@@ -147,9 +146,13 @@ class Calibrated(Tracker):
             )
         self.share = self.epsilon / len(self.discounts)
         self.steady = self.discounts.index(1.0)
-        self.kept: Any = np.array(self.discounts).data
-        self.sums: Any = np.zeros(len(self.discounts)).data  # of minus the gradients
-        self.squares: Any = np.zeros(len(self.discounts)).data  # of the gradients, more for late ones
+        n = len(self.discounts)
+        numbers = room(3 * n)
+        self.kept: Any = numbers[:n]
+        self.sums: Any = numbers[n : 2 * n]  # of minus the gradients
+        self.squares: Any = numbers[2 * n :]  # of the gradients, more for late ones
+        for k in range(n):
+            self.kept[k] = self.discounts[k]
         self.hint = 0.0  # the largest gradient that there can be
         self.usual = 0.0  # delay, in labels that are learned between a prediction and its label
         self.widest = 1.0  # how many times larger than they are gradients were ever taken for

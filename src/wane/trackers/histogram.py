@@ -16,6 +16,7 @@ import numpy as np
 
 from wane.state.limits import GREATEST
 from wane.state.stateful import Stateful
+from wane.trackers.room import room
 
 BINS = 64  # of one sign; twice as many change the loss by less than a thousandth
 GROUP = 8  # bins that are summed up
@@ -48,8 +49,9 @@ class Histogram(Stateful):
         self.signed = bool(signed)
         self.count = 2 * BINS if self.signed else BINS
         self.middle = BINS if self.signed else 0  # where the ratio 0 is
-        self.bins: Any = np.zeros(self.count).data
-        self.sums: Any = np.zeros(self.count // GROUP).data
+        numbers = room(self.count + self.count // GROUP)
+        self.bins: Any = numbers[: self.count]
+        self.sums: Any = numbers[self.count :]
         self.weight = 1.0  # of the next ratio
         self.total = 0.0
 

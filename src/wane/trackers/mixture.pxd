@@ -1,4 +1,5 @@
 cimport cython
+from wane.trackers.room cimport room
 from wane.state.stateful cimport Stateful
 
 cdef double LARGEST

@@ -15,6 +15,7 @@ import numpy as np
 from wane.checks import discount_factor, whole
 from wane.state.limits import GREATEST
 from wane.state.stateful import Stateful
+from wane.trackers.room import room
 
 PRIOR = 1e-6  # of regrets and squares: while all agree, their weights are equal, and rounding decides nothing
 LARGEST = 1e100  # of one round's regret, in units: its square then fits a float, and so do sums
@@ -43,8 +44,11 @@ class Mixture(Stateful):
         """All the same."""
         self.size = whole("size", size, 1)
         self.discount = discount_factor(discount)
-        self.regrets: Any = np.full(self.size, PRIOR).data
-        self.squares: Any = np.full(self.size, PRIOR).data
+        numbers = room(2 * self.size)
+        self.regrets: Any = numbers[: self.size]
+        self.squares: Any = numbers[self.size :]
+        for k in range(2 * self.size):
+            numbers[k] = PRIOR
 
     def _fields(self, cells):
         cells.vector(self.regrets)

@@ -1,7 +1,9 @@
 cimport cython
 from libc cimport math
+from wane.trackers.room cimport room
 from wane.state.cells cimport Cells
 from wane.state.stateful cimport Stateful
+from wane.trackers.cholesky cimport solve
 from wane.trackers.context cimport fill, further, moment, output
 
 cdef double STEADY, LONG, OUTLIER, QUIET, SHORTEST, FAINTEST, LEAST, REMEMBERED, RIDGE, SEASON_RATE, SURPRISE, FLOOR
@@ -33,7 +35,6 @@ cdef class LogScale(ScaleModel):
     cdef Py_ssize_t[::1] lengths
     cdef double[::1] kept, factor, given
     cdef readonly double[::1] x
-    cdef double[:, ::1] nothing
     cdef double long_kept
     cdef Py_ssize_t size
     cdef readonly double middle, place, output
@@ -51,6 +52,3 @@ cdef class LogScale(ScaleModel):
     cdef int _fit(self, double ratio) except -1 nogil
 
 cpdef double relative(double value, double usual, double unit) noexcept nogil
-
-@cython.locals(n=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, k=Py_ssize_t, m=Py_ssize_t, row=Py_ssize_t, other=Py_ssize_t, total=double)
-cpdef int solve(const double[::1] gram, const double[::1] moment, double ridge, double[::1] factor, double[::1] out) except -1 nogil

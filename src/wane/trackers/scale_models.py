@@ -16,7 +16,9 @@ from wane.checks import LARGEST, described, number, positive, whole
 from wane.errors import InputTypeError
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
+from wane.trackers.cholesky import solve
 from wane.trackers.context import fill, further, moment, output, rows_for
+from wane.trackers.room import room
 
 STEADY = 500.0  # rounds: the half-life of a scale that must not jump
 LONG = 80.0  # rounds: the half-life of the average that the others are compared with
@@ -179,33 +181,40 @@ class LogScale(ScaleModel):
         self.periods = tuple(whole("periods", p, 2, 100_001) for p in periods)
         self.context = whole("context", context, 0)
         self.lengths: Any = np.array(self.periods, dtype=np.intp).data
-        self.kept: Any = np.exp(-np.log(2.0) / np.array(HALF_LIVES)).data
         self.long_kept = math.exp(-math.log(2.0) / LONG)
         self.mean = self.long = self.long_weight = 0.0
         self.rounds = 0
         size = 1 + len(HALF_LIVES) + len(self.periods) + 2 + self.context
         self.size = size
-        self.averages: Any = np.zeros(len(HALF_LIVES)).data
-        self.weights: Any = np.zeros(len(HALF_LIVES)).data
-        self.seasons: Any = np.ones(sum(self.periods)).data
-        self.w: Any = np.zeros(size).data
-        self.gram: Any = np.zeros(size * (size + 1) // 2).data  # the lower triangle, row after row
-        self.moment: Any = np.zeros(size).data
-        self.factor: Any = np.zeros(size * (size + 1) // 2).data
+        lives, places, pairs = len(HALF_LIVES), sum(self.periods), size * (size + 1) // 2
+        ends = np.cumsum([0, lives, lives, lives, places, size, size, size, pairs, pairs, self.context, self.context])
+        numbers = room(int(ends[-1]))
+        self.kept: Any = numbers[ends[0] : ends[1]]
+        self.averages: Any = numbers[ends[1] : ends[2]]
+        self.weights: Any = numbers[ends[2] : ends[3]]
+        self.seasons: Any = numbers[ends[3] : ends[4]]
+        self.w: Any = numbers[ends[4] : ends[5]]
+        self.moment: Any = numbers[ends[5] : ends[6]]
+        self.x: Any = numbers[ends[6] : ends[7]]
+        self.gram: Any = numbers[ends[7] : ends[8]]  # the lower triangle, row after row
+        self.factor: Any = numbers[ends[8] : ends[9]]
+        self.levels: Any = numbers[ends[9] : ends[10]]  # averages of the further numbers
+        self.given: Any = numbers[ends[10] :]
+        for i in range(lives):
+            self.kept[i] = math.exp(-math.log(2.0) / HALF_LIVES[i])
+        for i in range(places):
+            self.seasons[i] = 1.0
         self.near = self.level = self.recent_weight = 0.0  # averages of scores and of outputs, and their weight
         self.last = 0.0  # output whose score is known
-        self.levels: Any = np.zeros(self.context).data  # averages of the further numbers
         # What was looked at: it is no part of the memory, because it can be looked at again.
         self.scale = self.middle = self.place = self.output = 0.0
-        self.x: Any = np.zeros(size).data
-        self.given: Any = np.zeros(self.context).data
-        self.nothing: Any = rows_for(1, self.context).data
 
     def learn(self, score: float) -> None:
         """A score of either sign, of a round of which nothing else is known; then look at the next round."""
         self._learn(number("score", score))
-        fill(self.nothing, 0, self.rounds, 0.0, 0.0, 0.0)
-        self._look(self.nothing, 0)
+        nothing = rows_for(1, self.context).data
+        fill(nothing, 0, self.rounds, 0.0, 0.0, 0.0)
+        self._look(nothing, 0)
 
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)
@@ -364,37 +373,3 @@ def relative(value, usual, unit):
     if not unit > 0.0:
         return 0.0
     return min(max(math.log((value + unit) / (usual + unit)), -SURPRISE), SURPRISE)
-
-
-def solve(gram, moment, ridge, factor, out):
-    """Solve (gram + ridge) out = moment by Cholesky; ``gram`` and ``factor`` are lower triangles, row after row.
-
-    >>> out = np.zeros(2)
-    >>> _ = solve(np.array([3.0, 1.0, 2.0]), np.array([5.0, 5.0]), 0.0, np.zeros(3), out)
-    >>> out.round(9)
-    array([1., 2.])
-    """
-    n = moment.shape[0]
-    for i in range(n):
-        row = i * (i + 1) // 2
-        for j in range(i + 1):
-            other = j * (j + 1) // 2
-            total = gram[row + j]
-            if i == j:
-                total += ridge
-            for k in range(j):
-                total -= factor[row + k] * factor[other + k]
-            factor[row + j] = math.sqrt(total) if i == j else total / factor[other + j]
-    for i in range(n):
-        row = i * (i + 1) // 2
-        total = moment[i]
-        for k in range(i):
-            total -= factor[row + k] * out[k]
-        out[i] = total / factor[row + i]
-    for m in range(n):
-        i = n - 1 - m
-        total = out[i]
-        for k in range(i + 1, n):
-            total -= factor[k * (k + 1) // 2 + i] * out[k]
-        out[i] = total / factor[i * (i + 1) // 2 + i]
-    return 0

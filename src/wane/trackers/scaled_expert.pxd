@@ -1,5 +1,6 @@
 cimport cython
 from libc cimport math
+from wane.trackers.room cimport room
 from wane.state.stateful cimport Stateful
 from wane.trackers.faci cimport judge, mean
 from wane.trackers.histogram cimport Histogram

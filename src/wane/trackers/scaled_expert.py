@@ -12,8 +12,9 @@ from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 from wane.trackers.faci import judge, mean, paper_eta
 from wane.trackers.histogram import Histogram
+from wane.trackers.room import room
 
-STEPS = np.array([0.002, 0.008, 0.032, 0.128])  # every second one of FACI's
+STEPS = (0.002, 0.008, 0.032, 0.128)  # every second one of FACI's
 INTERVAL = 100  # rounds of the stretches on which FACI's regret is to be small
 SHARE = 0.005  # 1 / (2 INTERVAL): what each weight gives to all
 
@@ -42,10 +43,14 @@ class Scaled(Stateful):
         """Nothing seen."""
         self.signed = bool(signed)
         self.rounds = 0
-        self.levels: Any = np.zeros(len(STEPS)).data
-        self.weights: Any = np.full(len(STEPS), 1.0 / len(STEPS)).data
-        self.losses: Any = np.zeros(len(STEPS)).data
-        self.rates: Any = STEPS.data
+        n = len(STEPS)
+        numbers = room(4 * n)
+        self.levels: Any = numbers[:n]
+        self.weights: Any = numbers[n : 2 * n]
+        self.losses: Any = numbers[2 * n : 3 * n]
+        self.rates: Any = numbers[3 * n :]
+        for k in range(n):
+            self.weights[k], self.rates[k] = 1.0 / n, STEPS[k]
         self.past = Histogram(self.signed)
         self.miss = 0.0
         self.alpha = alpha

@@ -1,0 +1,1 @@
+cpdef double[::1] room(Py_ssize_t size)
