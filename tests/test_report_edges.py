@@ -131,6 +131,7 @@ def opened(tab, tmp_path):
         tab.events.clear()
         write(tmp_path / "r.html", tracks)
         tab.open(tmp_path / "r.html")
+        tab.run("actions.all()")
         tab.settle()
         return tab
 

@@ -12,8 +12,12 @@ from scipy.signal import lfilter
 from scipy.stats import binom
 
 from wane import metrics
+from wane.conformal.monitor import Monitor
 from wane.metrics.verdict import EARLY, Judged, Verdict
+from wane.report.labels import LabelTrack
 from wane.report.track import Track
+
+AnyTrack = Track | LabelTrack
 
 WINDOWS = (100, 50, 20, 10, 5)  # rounds judged together: the first that fits twice into a typical stream
 USUAL = 0.95  # the share of windows between the two lines, if misses were independent
@@ -57,13 +61,13 @@ class Numbers:
         return round(self.rounds * (1.0 - self.infinite))
 
 
-def window(tracks: Sequence[Track]) -> int:
+def window(tracks: Sequence[AnyTrack]) -> int:
     """How many rounds are judged together."""
-    typical = float(np.median([np.count_nonzero(~np.isnan(track.y)) for track in tracks]))
+    typical = float(np.median([np.count_nonzero(track.known) for track in tracks]))
     return next((k for k in WINDOWS if 2 * k <= typical), max(1, int(typical)))
 
 
-def judged(track: Track, level: int, k: int) -> Numbers:
+def judged(track: AnyTrack, level: int, k: int) -> Numbers:
     """The numbers of a track.
 
     >>> track = Track("demo", "auto", None, [1.0, 5.0, 2.0], None, [0.1], [0.0] * 3, [3.0] * 3)
@@ -71,8 +75,8 @@ def judged(track: Track, level: int, k: int) -> Numbers:
     >>> found.misses, found.worst, found.worst_at, found.width
     (1, 0.5, (0, 1), 3.0)
     """
-    covered, known = track.covered[:, level], np.flatnonzero(~np.isnan(track.y))
-    widths = breadth(track, level)
+    covered, known = track.covered[:, level], np.flatnonzero(track.known)
+    widths = track.widths(level)
     finite = widths[np.isfinite(widths)]
     common = {"width": metrics.width(finite) if len(finite) else math.inf, "infinite": 1.0 - len(finite) / len(widths)}
     about = {"name": track.name, "method": track.method, "rounds": len(track), "labels": len(known), **common}
@@ -81,27 +85,26 @@ def judged(track: Track, level: int, k: int) -> Numbers:
         return Numbers(misses=0, longest=0, **about, **nothing)  # type: ignore[arg-type]
     local = metrics.local_coverage(covered, k)
     first = int(np.argmin(local)) if len(local) else 0
-    empty = np.minimum(track.lower[:, level], track.upper[:, level])  # an empty set is a point to the interval score
     return Numbers(
         misses=int(np.count_nonzero(covered == 0.0)),
         coverage=metrics.coverage(covered),
         worst=float(local[first]) if len(local) else math.nan,
         worst_at=(int(known[first]), int(known[first + k - 1])) if len(local) else None,
-        winkler=metrics.winkler(empty, track.upper[:, level], track.y, track.levels[level]),
+        winkler=track.interval_score(level),
         longest=metrics.longest_run(covered),
         **about,  # type: ignore[arg-type]
     )
 
 
-def verdict(tracks: Sequence[Track], level: int) -> Verdict | None:
-    """The verdict on the coverage of all tracks of one method together; None if there is nothing bad to say.
+def judging(tracks: Sequence[AnyTrack], level: int) -> Judged:
+    """All outcomes of the tracks of one method, inside or not, from which the verdict on them comes.
 
     >>> rng = np.random.default_rng(0)
     >>> track = Track("demo", "auto", None, rng.normal(size=500), None, [0.1], -np.ones(500), np.ones(500))
-    >>> verdict([track], 0).cause
+    >>> judging([track], 0).verdict(series=1).cause
     'throughout'
     """
-    known = [np.flatnonzero(~np.isnan(track.y)) for track in tracks]
+    known = [np.flatnonzero(track.known) for track in tracks]
     inside = np.concatenate([track.covered[rows, level] == 1.0 for track, rows in zip(tracks, known, strict=True)])
     early = np.concatenate([np.arange(len(rows)) < EARLY for rows in known])
     times: Any = None
@@ -112,25 +115,40 @@ def verdict(tracks: Sequence[Track], level: int) -> Verdict | None:
         inside, early, times = inside[order], early[order], times[order]
     judged = Judged(tracks[0].levels[level])
     judged.add(inside, times, early)
-    return judged.verdict(sum(len(rows) > 0 for rows in known))
+    return judged
 
 
-def breadth(track: Track, level: int) -> np.ndarray:
-    """The width of each interval; 0 for an empty one."""
-    return np.maximum(track.upper[:, level] - track.lower[:, level], 0.0)
+def verdict(tracks: Sequence[AnyTrack], level: int) -> Verdict | None:
+    """The verdict on the coverage of all tracks of one method together; None if there is nothing bad to say."""
+    return judging(tracks, level).verdict(sum(bool(track.known.any()) for track in tracks))
 
 
-def curves(track: Track, level: int, k: int, discount: float = 1.0) -> dict[str, np.ndarray]:
+def alarms(track: AnyTrack, level: int, k: int) -> tuple[list[int], list[int]]:
+    """The rounds at which a ``Monitor`` with a window of k outcomes raises an alarm: too few inside, too many inside.
+
+    >>> low = Track("demo", "auto", None, [0.0] * 40 + [9.0] * 20, None, [0.1], [-1.0] * 60, [1.0] * 60)
+    >>> alarms(low, 0, k=20)
+    ([46], [])
+    """
+    rows = np.flatnonzero(track.known)
+    if not len(rows):
+        return [], []
+    widths = track.widths(level)[rows]
+    raised, _ = Monitor(track.levels[level], window=k).run(track.covered[rows, level] == 1.0, widths)
+    return rows[raised < 0].tolist(), rows[raised > 0].tolist()
+
+
+def curves(track: AnyTrack, level: int, k: int, discount: float = 1.0) -> dict[str, np.ndarray]:
     """Local coverage, local width and the sum of miss - alpha, at the last round of each window; NaN elsewhere.
 
     >>> track = Track("demo", "auto", None, [1.0, 5.0, 2.0], None, [0.5], [0.0] * 3, [3.0] * 3)
     >>> {name: curve.tolist() for name, curve in curves(track, 0, k=2).items()}
     {'coverage': [nan, 0.5, 0.5], 'width': [nan, 3.0, 3.0], 'sum': [-0.5, 0.0, -0.5]}
     """
-    covered, known = track.covered[:, level], ~np.isnan(track.y)
+    covered, known = track.covered[:, level], track.known
     made = {name: np.full(len(track), np.nan) for name in ("coverage", "width", "sum")}
     ends = np.flatnonzero(known)
-    made["width"][k - 1 :] = metrics.local_width(breadth(track, level), k)
+    made["width"][k - 1 :] = metrics.local_width(track.widths(level), k)
     if len(ends):
         made["coverage"][ends[k - 1 :]] = metrics.local_coverage(covered, k)
         made["sum"][known] = lfilter([1.0], [1.0, -discount], (covered[known] == 0.0) - track.levels[level])
@@ -165,7 +183,7 @@ def pooled(found: Sequence[Numbers]) -> Numbers:
     )
 
 
-def plain(track: Track, k: int) -> dict[str, Any]:
+def plain(track: AnyTrack, k: int) -> dict[str, Any]:
     """All levels of a track for JSON, which knows neither NaN nor infinity: None."""
     found = []
     for i, alpha in enumerate(track.levels):

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from wane.report.chance import SURE, band, surprise
 from wane.report.numbers import Numbers
 
-NEAR = 0.02  # of the target: the streams that are counted as near it
 RARE = 0.01  # the share of infinite intervals up to which a mean of the finite ones is compared
 NONE = "\u2013"  # a dash where there is no number
 MOST_DIGITS = 6  # behind the point of a percentage
 SPACE = "\u00a0"  # between a number and its unit: no line ends there
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """How a page speaks of intervals, or of label sets."""
+
+    kicker: str
+    intervals: bool
+    outcome: str
+    outcomes: str
+    were: str  # inside
+    inside: str  # as a head
+    mean_width: str
+
+
+INTERVALS = Words("Prediction intervals", True, "outcome", "outcomes", "inside", "Inside", "Mean width")
+SETS = Words("Label sets", False, "label", "labels", "in the set", "In the set", "Mean size")
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -50,13 +70,15 @@ def amount(x: float) -> str:
     return f"{x:,.0f}" if 1e4 <= abs(x) < 1e12 else f"{x:.4g}"
 
 
-def headline(overall: Numbers, alpha: float, k: int, streams: int) -> str:
+def headline(overall: Numbers, alpha: float, k: int, streams: int, words: Words = INTERVALS) -> str:
     """What happened, in two sentences."""
     if not overall.labels:
-        return "No outcome is known yet, so nothing can be said about coverage."
+        return f"No {words.outcome} is known yet, so nothing can be said about coverage."
     where = f" in {streams:,} series" if streams > 1 else ""
-    outcomes = "outcome was" if overall.labels == 1 else f"outcomes{where} were"
-    said = f"{percent(overall.coverage)} of {overall.labels:,} {outcomes} inside; the target was {target(alpha)}. "
+    outcomes = f"{words.outcome} was" if overall.labels == 1 else f"{words.outcomes}{where} were"
+    said = (
+        f"{percent(overall.coverage)} of {overall.labels:,} {outcomes} {words.were}; the target was {target(alpha)}. "
+    )
     if not overall.worst_at:
         return said.rstrip()
     return f"{said}The worst {k}-step window: {percent(overall.worst)}{f' ({overall.name})' if streams > 1 else ''}."
@@ -91,13 +113,18 @@ def on_methods(by_method: Mapping[str, Numbers], alpha: float) -> str:
 
 
 def on_streams(found: Sequence[Numbers], alpha: float) -> str:
-    """How many series are near the target, and which is farthest; nothing for one series."""
+    """How many series chance does not explain, beside how many it would put there; nothing for one series."""
     known = [n for n in found if n.labels]
     if len(known) < 2:
         return ""
-    near = sum(abs(n.coverage - (1.0 - alpha)) <= NEAR for n in known)
-    far = max(known, key=lambda n: abs(n.coverage - (1.0 - alpha)))
+    labels, misses = (np.array([getattr(n, name) for n in known]) for name in ("labels", "misses"))
+    low, high = band(alpha, labels)
+    shares = np.array([n.coverage for n in known])
+    below, above = int(np.count_nonzero(shares < low)), int(np.count_nonzero(shares > high))
+    worst = known[int(np.argmax(surprise(alpha, labels, misses)))]
+    by_luck = (1.0 - SURE) * len(known)
+    expected = "less than one" if by_luck < 0.5 else f"about {by_luck:.0f}"
     return (
-        f"{near:,} of {len(known):,} series are within {100 * NEAR:g} points of the target; "
-        f"the farthest is {far.name}, with {percent(far.coverage)}."
+        f"Of {len(known):,} series, {below:,} are below what chance allows and {above:,} above; by luck it would be "
+        f"{expected}. The least likely is {worst.name}: {percent(worst.coverage)} of {worst.labels:,}."
     )

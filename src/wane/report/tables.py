@@ -8,9 +8,21 @@ from html import escape
 from typing import Any
 
 from wane.report.numbers import Numbers
-from wane.report.sentences import NONE, amount, percent, target
+from wane.report.sentences import NONE, Words, amount, percent, target
 
-Cell = tuple[str, Any]  # what is shown, and what it is sorted and downloaded by
+Cell = tuple[Any, ...]  # what is shown, what it is sorted and downloaded by, and further attributes of the cell
+TERMS = {  # the term of the glossary that a head is explained by
+    "Inside": "inside",
+    "In the set": "inside",
+    "From target": "target",
+    "Mean width": "width",
+    "Mean size": "size",
+    "Winkler": "winkler",
+    "Pinball": "pinball",
+    "Misses in a row": "row",
+    "Chance allows": "chance",
+    "Infinite": "infinite",
+}
 
 
 def text(value: Any) -> Cell:
@@ -38,6 +50,16 @@ def count(n: int) -> Cell:
     return f"{n:,}", n
 
 
+def drawn(at: float, low: float, high: float) -> Cell:
+    """A cell in which the browser draws a share between what chance allows."""
+    return "", at, f' class="band" data-low="{low!r}" data-high="{high!r}"'
+
+
+def shaded(n: int, part: float) -> Cell:
+    """A cell with a count, the darker the larger it is."""
+    return (f"{n:,}" if n else "", n, f' class="n heat" style="--part: {part:.3f}"')
+
+
 def table(name: str, caption: str, heads: Sequence[str], lines: Iterable[Sequence[Cell]], sort: bool = True) -> str:
     """A table; a head sorts it, and each cell carries its exact value."""
     lines = list(lines)
@@ -50,53 +72,54 @@ def table(name: str, caption: str, heads: Sequence[str], lines: Iterable[Sequenc
     )
 
 
+def section(name: str, head: str, said: str, body: str, more: str = "") -> str:
+    """A part of the page with a table, its head, some words in HTML, and the button for its file."""
+    label = f"Download the table: {escape(head)}"
+    return (
+        f'<section aria-labelledby="{name}-head"{more}><header><h2 id="{name}-head">{escape(head)}</h2>'
+        f'<button type="button" class="csv" data-table="{name}" aria-label="{label}">CSV</button>'
+        "</header>"
+        f"<p>{said}</p>{body}</section>"
+    )
+
+
 def _head(head: str, cell: Cell, sort: bool) -> str:
     """The head of a column, to the side of its cells."""
-    if not sort:
+    if not head or not sort:
         return f'<th scope="col"{_kind(cell)}>{escape(head)}</th>'
-    return f'<th scope="col"{_kind(cell)} aria-sort="none"><button type="button">{escape(head)}</button></th>'
+    term = TERMS.get(head) or ("worst" if head.startswith("Worst") else None)
+    tip = f' data-term="{term}" aria-describedby="term-{term}"' if term else ""
+    return f'<th scope="col"{_kind(cell)} aria-sort="none"><button type="button"{tip}>{escape(head)}</button></th>'
 
 
 def _kind(cell: Cell) -> str:
-    return "" if isinstance(cell[1], str) else ' class="n"'
+    return "" if isinstance(cell[1], str) or (len(cell) > 2 and "band" in cell[2]) else ' class="n"'
 
 
 def _cell(cell: Cell) -> str:
-    shown, value = cell
+    shown, value = cell[:2]
     same = isinstance(value, str) and shown == value
     exact = "" if same else f' data-v="{"" if isinstance(value, float) and math.isnan(value) else escape(repr(value))}"'
-    return f"<td{_kind(cell)}{exact}>{escape(shown)}</td>"
+    return f"<td{cell[2] if len(cell) > 2 else _kind(cell)}{exact}>{escape(shown)}</td>"
 
 
-def heads(first: str, k: int) -> list[str]:
-    """Of the tables of streams and of methods."""
-    return [
-        first,
-        "Outcomes",
-        "Inside",
-        "From target",
-        f"Worst {k}",
-        "Mean width",
-        "Infinite",
-        "Winkler",
-        "Misses in a row",
-    ]
-
-
-def judged_line(n: Numbers, first: Cell, alpha: float) -> list[Cell]:
-    """The cells of one stream or one method."""
+def judged(n: Numbers, alpha: float, k: int, words: Words) -> dict[str, Cell]:
+    """The cells of one stream or one method, by the heads of their columns."""
     off = n.coverage - (1.0 - alpha)
-    return [
-        first,
-        count(n.labels),
-        share(n.coverage),
-        (NONE if math.isnan(off) else f"{100 * off:+.1f}", off),
-        share(n.worst),
-        real(n.width),
-        (percent(n.infinite, 2), n.infinite),
-        real(n.winkler),
-        count(n.longest),
-    ]
+    made: dict[str, Cell] = {
+        words.outcomes.capitalize(): count(n.labels),
+        words.inside: share(n.coverage),
+        "From target": (NONE if math.isnan(off) else f"{100 * off:+.1f}", off),
+        f"Worst {k}": share(n.worst),
+        words.mean_width: real(n.width),
+    }
+    if words.intervals:
+        made |= {
+            "Infinite": (percent(n.infinite, 2), n.infinite),
+            "Winkler": real(n.winkler),
+            "Pinball": real(0.5 * alpha * n.winkler),
+        }
+    return {**made, "Misses in a row": count(n.longest)}
 
 
 def flattened(settings: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:

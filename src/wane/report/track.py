@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from wane import metrics
 from wane.checks import described, real_array, share
 from wane.covered import contains
 from wane.errors import InputError, InputTypeError
@@ -33,6 +35,7 @@ class Track:
         discount: of that sum.
         gradients: (L,), for a method whose loss counts no misses: at each level the sum of its gradients and its bound,
             or None.
+        groups: what coverage is also judged by, such as {"region": (T,) names}; None for nothing but the times.
 
     >>> track = Track("demo", "auto", None, [1.0, 5.0], [1.5, 1.5], [0.1], [0.0, 0.0], [3.0, 3.0])
     >>> track.covered[:, 0]
@@ -51,6 +54,7 @@ class Track:
     bounds: Any = None
     discount: float = 1.0
     gradients: Any = None
+    groups: Any = None
 
     def __post_init__(self) -> None:
         """Arrays of the right shapes, or an error."""
@@ -60,9 +64,7 @@ class Track:
         if np.isinf(y).any():
             at = int(np.argmax(np.isinf(y)))
             raise self._bad(f"y[{at}]", "is infinite", "NaN is a missing outcome")
-        levels = tuple(share("levels", a) for a in np.atleast_1d(self.levels).tolist())
-        if not levels or len(set(levels)) < len(levels):
-            raise self._bad("levels", f"must be shares of misses, each once, got {described(self.levels)}")
+        levels = levels_of(self.levels, self.name)
         shape = (len(y), len(levels))
         lower, upper = self._table("lower", self.lower, shape), self._table("upper", self.upper, shape)
         if np.isnan(lower).any() or np.isnan(upper).any():
@@ -72,13 +74,14 @@ class Track:
         if not (np.isnan(covered) == np.isnan(inside)).all() or not np.isin(covered[~np.isnan(covered)], (0, 1)).all():
             raise self._bad("covered", "must be 1 or 0 where there is an outcome and NaN elsewhere")
         made = {
-            "time": self._moments(len(y)),
+            "time": moments_of(self.time, len(y), self.name),
             "y": y,
             "y_hat": None if self.y_hat is None else self._table("y_hat", self.y_hat, (len(y), 1))[:, 0],
             "levels": levels,
             "lower": lower,
             "upper": upper,
             "covered": covered,
+            "groups": groups_of(self.groups, len(y), self.name),
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
@@ -97,39 +100,89 @@ class Track:
             return None
         if columns.get("time") is not None:
             rows = rows[np.argsort(np.asarray(columns["time"])[rows], kind="stable")]
-        by_round = {k: np.asarray(columns.pop(k))[rows] for k in BY_ROUND if columns.get(k) is not None}
+        by_round: dict[str, Any] = {k: np.asarray(columns.pop(k))[rows] for k in BY_ROUND if columns.get(k) is not None}
+        if columns.get("groups"):
+            by_round["groups"] = {k: np.asarray(values)[rows] for k, values in columns.pop("groups").items()}
         return cls(name, method, **{"time": None, "y_hat": None, **columns, **by_round})
 
     def __len__(self) -> int:
         """Rounds."""
         return len(self.y)
 
+    @property
+    def known(self) -> np.ndarray:
+        """(T,), whether the outcome of a round is there."""
+        return ~np.isnan(self.y)
+
+    def widths(self, level: int) -> np.ndarray:
+        """(T,), the width of each interval; 0 for an empty one."""
+        return np.maximum(self.upper[:, level] - self.lower[:, level], 0.0)
+
+    def interval_score(self, level: int) -> float:
+        """The mean interval score; an empty interval is a point to it."""
+        lower = np.minimum(self.lower[:, level], self.upper[:, level])
+        return metrics.winkler(lower, self.upper[:, level], self.y, self.levels[level])
+
+    def factors(self) -> dict[str, np.ndarray]:
+        """What coverage is also judged by."""
+        return dict(self.groups)
+
     def _bad(self, about: str, problem: str, cure: str | None = None) -> InputError:
         """The error about one argument, with the name of the stream."""
         return InputError(problem, about=about, cure=cure, where=self.name)
 
     def _table(self, name: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
-        array = real_array(name, values)
-        if array.ndim == 1 and shape[1] == 1:
-            array = array[:, None]
-        if array.shape != shape:
-            raise self._bad(name, f"must have shape {shape}, a row a round, got {array.shape}")
-        return array
+        return table_of(name, values, shape, self.name)
 
-    def _moments(self, rounds: int) -> np.ndarray | None:
-        """Times as float64 numbers or as datetime64."""
-        if self.time is None:
-            return None
-        moments = np.asarray(self.time)
-        if moments.dtype.kind == "O":
-            moments = np.array([np.datetime64(_universal(t)) if hasattr(t, "isoformat") else t for t in moments])
-        if moments.dtype.kind not in "Mfiu" or moments.shape != (rounds,):
-            problem = f"must be {rounds} numbers or dates, got {described(self.time)}"
-            raise InputTypeError(problem, about="time", where=self.name)
-        moments = moments.astype("datetime64[ms]") if moments.dtype.kind == "M" else moments.astype(np.float64)
-        if not (moments[1:] >= moments[:-1]).all() or (moments != moments).any():
-            raise self._bad("time", "must not decrease or be missing", "sort the rounds by time first")
-        return moments
+
+def levels_of(levels: Any, where: str) -> tuple[float, ...]:
+    """Shares of misses, each once, or an error."""
+    made = tuple(share("levels", a) for a in np.atleast_1d(levels).tolist())
+    if not made or len(set(made)) < len(made):
+        raise InputError(f"must be shares of misses, each once, got {described(levels)}", about="levels", where=where)
+    return made
+
+
+def table_of(name: str, values: Any, shape: tuple[int, int], where: str) -> np.ndarray:
+    """Numbers with a row for each round and a column for each level, or an error."""
+    array = real_array(name, values)
+    if array.ndim == 1 and shape[1] == 1:
+        array = array[:, None]
+    if array.shape != shape:
+        raise InputError(f"must have shape {shape}, a row a round, got {array.shape}", about=name, where=where)
+    return array
+
+
+def moments_of(time: Any, rounds: int, where: str) -> np.ndarray | None:
+    """Times as float64 numbers or as datetime64, or an error; None stays None."""
+    if time is None:
+        return None
+    moments = np.asarray(time)
+    if moments.dtype.kind == "O":
+        moments = np.array([np.datetime64(_universal(t)) if hasattr(t, "isoformat") else t for t in moments])
+    if moments.dtype.kind not in "Mfiu" or moments.shape != (rounds,):
+        problem = f"must be {rounds} numbers or dates, got {described(time)}"
+        raise InputTypeError(problem, about="time", where=where)
+    moments = moments.astype("datetime64[ms]") if moments.dtype.kind == "M" else moments.astype(np.float64)
+    if not (moments[1:] >= moments[:-1]).all() or (moments != moments).any():
+        cure = "sort the rounds by time first"
+        raise InputError("must not decrease or be missing", about="time", cure=cure, where=where)
+    return moments
+
+
+def groups_of(groups: Any, rounds: int, where: str) -> dict[str, np.ndarray]:
+    """The group of each round by the name of what groups them, or an error."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        wanted = "must be a mapping from names to one group a round"
+        raise InputTypeError(f"{wanted}, got {described(groups)}", about="groups", where=where)
+    made = {str(name): np.asarray(values) for name, values in groups.items()}
+    for name, values in made.items():
+        if values.shape != (rounds,):
+            problem = f"must have shape ({rounds},), a group a round, got {values.shape}"
+            raise InputError(problem, about=f"groups[{name!r}]", where=where)
+    return made
 
 
 def _universal(moment: Any) -> Any:

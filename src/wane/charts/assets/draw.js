@@ -69,30 +69,53 @@ const alone = (u) => clipped(u, (ctx) => {
   });
 });
 
-// The outcomes outside: one dot a place, however many are there.
-const missed = (x, y, hit) => (u) => clipped(u, (ctx) => {
-  const p = ratio(), { from, to } = view, seen = new Set();
-  const dense = to - from > 4 * u.width, r = (dense ? 1.2 : 2.6) * p;
-  ctx.globalAlpha = dense ? 0.7 : 1;
-  ctx.fillStyle = css("--miss");
-  ctx.beginPath();
+// The outcomes outside. Where they are dense, one dot for each few pixels and side: the one that is farthest out.
+const missed = (x, y, hit, middle) => (u) => clipped(u, (ctx) => {
+  const p = ratio(), { from, to } = view, r = (to - from > 2 * u.width ? 1.6 : 2.6) * p, columns = new Map();
   for (let i = from; i <= to; i++) {
     if (hit[i] !== 0) continue;
-    const a = Math.round(u.valToPos(x[i], "x", true)), b = Math.round(u.valToPos(y[i], "y", true));
-    const place = (a >> 1) * 65536 + (b >> 1);
-    if (seen.has(place)) continue;
-    seen.add(place);
-    if (dense) { ctx.fillRect(a - r, b - r, 2 * r, 2 * r); continue; }  // a path of thousands of circles is slow
-    ctx.moveTo(a + r, b);
-    ctx.arc(a, b, r, 0, 2 * Math.PI);
+    const a = u.valToPos(x[i], "x", true), b = u.valToPos(y[i], "y", true), above = y[i] >= middle(i);
+    const place = 2 * Math.floor(a / (3 * r)) + above, there = columns.get(place);
+    if (!there || (above ? b < there[1] : b > there[1])) columns.set(place, [a, b]);
   }
+  ctx.fillStyle = css("--miss");
+  ctx.beginPath();
+  for (const [a, b] of columns.values()) { ctx.moveTo(a + r, b); ctx.arc(a, b, r, 0, 2 * Math.PI); }
   ctx.fill();
 });
 
+// A triangle on the time axis: down where too few were inside, up where too many were.
+function triangle(ctx, a, b, r, down) {
+  ctx.beginPath();
+  ctx.moveTo(a - r, b + (down ? -r : r));
+  ctx.lineTo(a + r, b + (down ? -r : r));
+  ctx.lineTo(a, b + (down ? r : -r));
+  ctx.fill();
+}
+const alarmed = (x, alarms) => (u) => {
+  const { ctx, bbox } = u, p = ratio();
+  ctx.save();
+  alarms.forEach((side, up) => {
+    ctx.fillStyle = ctx.strokeStyle = css(up ? "--soft" : "--miss");
+    for (const i of side) {
+      const a = u.valToPos(x[i], "x", true);
+      if (a < bbox.left || a > bbox.left + bbox.width) continue;
+      ctx.globalAlpha = 0.45;
+      ctx.lineWidth = p;
+      ctx.beginPath();
+      ctx.moveTo(a, bbox.top);
+      ctx.lineTo(a, bbox.top + bbox.height);
+      ctx.stroke();
+      ctx.globalAlpha = 1;
+      triangle(ctx, a, bbox.top + bbox.height, 5 * p, !up);
+    }
+  });
+  ctx.restore();
+};
+
 // The range of a chart: all of the firm columns, most of the loose ones (intervals may be huge when little is known). What
 // differs by less than a share ``flat`` of itself is drawn as a level line, and not as the rounding of its last digits.
-const ranged = (firm, loose, ends = [], flat = 0) => (u) => {
-  const { from, to } = view;
+const ranged = (firm, loose, ends = [], flat = 0) => (u, { from, to } = view) => {
   let [low, high] = extent(Float64Array.from(ends));
   const reach = (a, b) => { low = Math.min(low, a); high = Math.max(high, b); };
   for (const column of firm) reach(...extent(column, from, to));

@@ -1,0 +1,137 @@
+"""Parts of the page as HTML: cards, tables of methods and series, settings."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from wane.report import sentences, tables
+from wane.report.calibration import drawing
+from wane.report.chance import surprise
+from wane.report.numbers import AnyTrack, Numbers
+from wane.report.sentences import Words
+from wane.version import __version__
+
+
+def advised(advice: Mapping[str, str]) -> str:
+    """What a comparison recommends, why, and the command that does it."""
+    reason = advice["recommendation"].removeprefix(f"{advice['method']}: ")
+    reason = reason[:1].upper() + reason[1:]
+    command = f"<p><code>{escape(advice['command'])}</code></p>" if advice.get("command") else ""
+    return (
+        f'<div class="verdict advice" id="advice"><p class="status">Recommended method</p>'
+        f'<p class="headline">{escape(advice["method"])}</p>'
+        f'<p class="why"><strong>Why:</strong> {escape(reason)}</p>{command}</div>'
+    )
+
+
+def cards(main: Numbers, alpha: float, k: int, words: Words) -> str:
+    """The four numbers."""
+    made = [
+        (words.inside, "inside", sentences.percent(main.coverage), sentences.on_target(main, alpha)),
+        (f"Worst {k} in a row", "worst", sentences.percent(main.worst), "the lowest local coverage"),
+        (words.mean_width, words.mean_width[5:], sentences.amount(main.width), _infinite(main, words)),
+        (words.outcomes.capitalize(), "", f"{main.labels:,}", f"{main.rounds - main.labels:,} missing"),
+    ]
+    return "".join(
+        f'<div class="card"><dt>{_term(escape(a), term)}</dt><dd>{escape(b)}<small>{c}</small></dd></div>'
+        for a, term, b, c in made
+    )
+
+
+def _term(text: str, term: str) -> str:
+    """A word that is explained beside the pointer or the focus."""
+    return (
+        f'<span class="term" tabindex="0" data-term="{term}" aria-describedby="term-{term}">{text}</span>'
+        if term
+        else text
+    )
+
+
+def _infinite(main: Numbers, words: Words) -> str:
+    if not words.intervals:
+        return "labels in a set"
+    if not main.infinite:
+        return f"{_term('Winkler score', 'winkler')} {sentences.amount(main.winkler)}"
+    return f"and {main.rounds - main.finite:,} infinite"
+
+
+def note(shown: int, streams: int, longest: int, most: int) -> str:
+    """What the charts leave out."""
+    said = []
+    if shown < streams:
+        said.append(f"Charts are of the {shown:,} series of {streams:,} whose coverage is the least likely by chance.")
+    if longest > most:
+        said.append(f"Charts show the last {most:,} rounds of {longest:,}.")
+    return f'<p class="note">{" ".join(said)} The tables count all.</p>' if said else ""
+
+
+def calibration(by_method: Mapping[str, list[Numbers]], alphas: tuple[float, ...], words: Words) -> str:
+    """The drawing of levels, and its table."""
+    lines = [
+        [tables.text(m or sentences.NONE), tables.aim(a), tables.share(n.coverage), tables.real(n.width)]
+        for m, line in by_method.items()
+        for a, n in zip(alphas, line, strict=True)
+    ]
+    heads = ["Method", "Target", words.inside, words.mean_width]
+    art = drawing({m: [n.coverage for n in line] for m, line in by_method.items()}, alphas)
+    return art + tables.table("calibration", "Calibration by level", heads, lines)
+
+
+def comparison(
+    firsts: Mapping[str, Numbers], alpha: float, k: int, words: Words, advice: Mapping[str, str] | None
+) -> str:
+    """The table of methods; the recommended one is marked and comes first."""
+    lines, heads = [], ["Method"]
+    for m, n in firsts.items():
+        cells = tables.judged(n, alpha, k, words)
+        named = (f"{m} (recommended)", m) if advice is not None and m == advice["method"] else tables.text(m)
+        lines.append([named, *cells.values()])
+        heads = ["Method", *cells]
+    made = tables.table("methods", "Methods", heads, lines)
+    same = len({(n.rounds, n.labels) for n in firsts.values()}) == 1
+    said = f"{'The same' if same else 'Its own'} rounds for each method; all series together."
+    if advice is not None:
+        said += (
+            " The recommended method has the smallest pinball loss, or nearly so, among those whose coverage is near "
+            "the target. A method that covers too little may have a smaller width, but it does not keep its promise."
+        )
+    return tables.section("methods", "Methods compared", said, made)
+
+
+def streams(found: list[list[Numbers]], alpha: float, k: int, methods: int, most: int, words: Words) -> str:
+    """The table of series."""
+    firsts = [line[0] for line in found]
+    strange = surprise(alpha, [n.labels for n in firsts], [n.misses for n in firsts])
+    ranked = [firsts[i] for i in np.argsort(-strange, kind="stable")]
+    lines, heads = [], ["Series"]
+    for n in (ranked if len(ranked) > most else firsts)[:most]:
+        cells = tables.judged(n, alpha, k, words)
+        by = {"Method": tables.text(n.method)} if methods > 1 else {}
+        lines.append([tables.text(n.name), *by.values(), *cells.values()])
+        heads = ["Series", *by, *cells]
+    said = "A head sorts; a row shows its charts (with the keyboard: arrows and Enter)."
+    if len(ranked) > most:
+        said += f" The {most:,} of {len(ranked):,} whose coverage is the least likely by chance."
+    return tables.section(
+        "streams", "Series by series", said, tables.table("streams", "Series by series", heads, lines)
+    )
+
+
+def settings(given: Mapping[str, Any], tracks: Sequence[AnyTrack], alphas: tuple[float, ...], k: int) -> str:
+    """What was given, and what made the page."""
+    known = {
+        **dict(tables.flattened(given)),
+        "methods": ", ".join(dict.fromkeys(t.method for t in tracks if t.method)) or sentences.NONE,
+        "levels (alpha)": ", ".join(f"{a:g}" for a in alphas),
+        "window": str(k),
+        "wane": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    lines = [[tables.text(name), tables.text(value)] for name, value in known.items()]
+    return tables.table("settings", "Settings and versions", ["Name", "Value"], lines, sort=False)
