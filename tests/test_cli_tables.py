@@ -221,11 +221,13 @@ def test_compare_reports_the_best_side_by_side(tmp_path):
     found = json.loads(run(*arguments, "--json")[0])
     assert found["report"] == str(page) and "--sort" in found["command"] and "--prefix wane_" in found["command"]
     text = page.read_text(encoding="utf-8")
-    assert all(f"<td>{name}</td>" in text for name in ("magl", "split", "sf-ogd", "trivial"))
+    assert all(f">{name}" in text for name in ("magl", "split", "sf-ogd", "trivial"))
     assert escape(found["recommendation"]) in text and "Methods compared" in text
+    assert f">{found['method']} (recommended)</td>" in text and text.index('id="advice"') < text.index('id="verdict"')
     run(*shlex.split(found["command"])[1:])
     made = read(tmp_path / "in_intervals.csv", 0.1, found["method"], "wane_")
-    coverage = sum((t.covered == 1.0).sum() for t in made) / sum((t.covered >= 0.0).sum() for t in made)
+    judged = [t.covered[-200:] for t in made]  # a series of 300 labels is judged after its first third
+    coverage = 1.0 - sum((c == 0.0).sum() for c in judged) / sum(map(len, judged))
     assert f'data-v="{float(coverage)!r}"' in text
     assert "give a file" in run("compare", "-", *arguments[2:], code=2, given=b"")[1]
     assert "at once" in run(*arguments[:-1], path, code=1)[1] and path.read_text().startswith(head[:5])

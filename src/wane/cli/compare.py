@@ -186,9 +186,11 @@ def side_by_side(
     Each plays the whole table, with the settings that it needs.
     """
     from wane import runs
+    from wane.experiments import compare as comparing
+    from wane.experiments import compare_panel
     from wane.experiments.compare import needed
     from wane.report import write
-    from wane.report.runs import tracks
+    from wane.report.runs import judged_rounds, tracks
     from wane.tables.files import kind_of
 
     kind = kind or kind_of(file)  # also of the output, which nobody reads: rows of the same kind are copied untouched
@@ -206,12 +208,15 @@ def side_by_side(
             made = runs.play(file, str(Path(folder) / "out"), asked, kinds=(kind, kind), record=True)
             if made.interrupted:
                 raise KeyboardInterrupt
-            played += tracks(made, file)
+            played += judged_rounds(tracks(made, file), {str(s.id): len(s.scores) for s in found.series})
             tick()
     said = {"file": file, "score": made.score, "methods judged": ", ".join(ranked), "columns": made.columns.said()}
     said |= {"advice": results["recommendation"], "command": results["command"]}
-    said["rounds"] = "all, also the first ones, which the leaderboard and the advice leave out"
-    write(path, played, said, f"Methods for {Path(file).name}: {results['method']} is recommended")
+    said["rounds"] = "those that the leaderboard judges: the beginning of each long series is left out"
+    shape: Any = compare_panel if "first" in results["leaderboard"][0] else comparing
+    advice = {name: results[name] for name in ("method", "recommendation", "command")}
+    advice |= {"lines": results["leaderboard"], "columns": shape.COLUMNS, "caption": shape.CAPTION}
+    write(path, played, said, f"Methods for {Path(file).name}", advice=advice)
 
 
 def unfit(alpha: float) -> dict[str, str]:

@@ -34,7 +34,7 @@ def write(
     settings: Mapping[str, Any] | None = None,
     title: str | None = None,
     window: int | None = None,
-    advice: Mapping[str, str] | None = None,
+    advice: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a report, as a whole or not at all: one HTML file that asks nothing of any host.
 
@@ -47,8 +47,9 @@ def write(
             each level, or a mapping from methods to such.
         title: of the page; the name of the stream if there is one.
         window: rounds that are judged together; 100, or fewer where streams are short.
-        advice: of a comparison: ``method``, which is recommended, ``recommendation``, a sentence that says why, and
-            ``command``, to run it.
+        advice: of a comparison: ``method``, which is recommended, ``recommendation``, a sentence that says why,
+            ``command``, to run it, and the figures behind it: ``lines``, mappings by method, ``columns``, from heads to
+            keys and formats, and ``caption``, what they mean.
 
     >>> import os, tempfile
     >>> track = Track("demo", "auto", None, [1.0, 5.0], None, [0.1], [0.0, 0.0], [3.0, 3.0])
@@ -65,7 +66,7 @@ def page(
     settings: Mapping[str, Any] | None = None,
     title: str | None = None,
     window: int | None = None,
-    advice: Mapping[str, str] | None = None,
+    advice: Mapping[str, Any] | None = None,
 ) -> str:
     """The text of the file."""
     given = dict(settings or {})
@@ -125,7 +126,7 @@ def page(
         categories=categories.section(categories.by_factor(own, 0), alpha, words),
         confusion=confusion.section([t for t in own if isinstance(t, LabelTrack)], 0),
         calibration=parts.calibration(by_method, alphas, words),
-        comparison=parts.comparison(firsts, alpha, k, words, advice) if len(methods) > 1 else "",
+        comparison=parts.leaderboard(advice) if advice else parts.comparison(firsts, alpha, k, words),
         streams=parts.streams(found, alpha, k, len(methods), MOST_LINES, words) if len(names) > 1 else "",
         glossary=terms.glossary(words.intervals),
         settings=parts.settings(given, tracks, alphas, k),

@@ -17,7 +17,7 @@ from wane.report.sentences import Words
 from wane.version import __version__
 
 
-def advised(advice: Mapping[str, str]) -> str:
+def advised(advice: Mapping[str, Any]) -> str:
     """What a comparison recommends, why, and the command that does it."""
     reason = advice["recommendation"].removeprefix(f"{advice['method']}: ")
     reason = reason[:1].upper() + reason[1:]
@@ -82,24 +82,32 @@ def calibration(by_method: Mapping[str, list[Numbers]], alphas: tuple[float, ...
     return art + tables.table("calibration", "Calibration by level", heads, lines)
 
 
-def comparison(
-    firsts: Mapping[str, Numbers], alpha: float, k: int, words: Words, advice: Mapping[str, str] | None
-) -> str:
-    """The table of methods; the recommended one is marked and comes first."""
-    lines, heads = [], ["Method"]
-    for m, n in firsts.items():
-        cells = tables.judged(n, alpha, k, words)
-        named = (f"{m} (recommended)", m) if advice is not None and m == advice["method"] else tables.text(m)
-        lines.append([named, *cells.values()])
-        heads = ["Method", *cells]
-    made = tables.table("methods", "Methods", heads, lines)
+def leaderboard(advice: Mapping[str, Any]) -> str:
+    """The figures behind the advice; the recommended method is marked and comes first."""
+    columns = {head: pair for head, pair in advice["columns"].items() if head != "ns"}
+    ranked = sorted(advice["lines"], key=lambda line: line["method"] != advice["method"])
+    lines = []
+    for line in ranked:
+        mine = line["method"] == advice["method"]
+        first = (f"{line['method']} (recommended)" if mine else line["method"], line["method"])
+        lines.append(
+            [first, *((format(line[key], form), float(line[key])) for key, form in list(columns.values())[1:])]
+        )
+    said = advice["caption"]
+    said = f"{said[:1].upper()}{said[1:]}. The recommended method is the first; the advice rests on these figures."
+    heads = [head[:1].upper() + head[1:] for head in columns]
+    return tables.section("methods", "Methods compared", escape(said), tables.table("methods", "Methods", heads, lines))
+
+
+def comparison(firsts: Mapping[str, Numbers], alpha: float, k: int, words: Words) -> str:
+    """The table of methods; nothing for a single one."""
+    if len(firsts) < 2:
+        return ""
+    cells = {m: tables.judged(n, alpha, k, words) for m, n in firsts.items()}
+    heads = ["Method", *next(iter(cells.values()))]
+    made = tables.table("methods", "Methods", heads, [[tables.text(m), *line.values()] for m, line in cells.items()])
     same = len({(n.rounds, n.labels) for n in firsts.values()}) == 1
     said = f"{'The same' if same else 'Its own'} rounds for each method; all series together."
-    if advice is not None:
-        said += (
-            " The recommended method has the smallest pinball loss, or nearly so, among those whose coverage is near "
-            "the target. A method that covers too little may have a smaller width, but it does not keep its promise."
-        )
     return tables.section("methods", "Methods compared", said, made)
 
 

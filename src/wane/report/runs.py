@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from wane.conformal.certificates import bound_of, gradients_of
+from wane.experiments.leaderboard import LEAST, UNSCORED
 from wane.report.track import Track
 from wane.runs import Report
 
@@ -25,6 +27,22 @@ def tracks(made: Report, name: str) -> list[Track]:
         if track is not None:
             found.append(track)
     return found
+
+
+def judged_rounds(found: list[Track], labels: Mapping[str, int]) -> list[Track]:
+    """The rounds that a comparison of methods judges: without the beginning of each long series.
+
+    Args:
+        found: the tracks of one method.
+        labels: how many outcomes each series has, also before its first interval; a single one may have any name.
+    """
+    made = []
+    for track in found:
+        known = np.flatnonzero(track.known)
+        count = next(iter(labels.values())) if len(labels) == len(found) == 1 else labels.get(track.name, len(known))
+        judged = count - (min(UNSCORED, count // 3) if count >= LEAST else 0)
+        made.append(track.since(int(known[-judged])) if 0 < judged < len(known) else track)
+    return made
 
 
 def theory(made: Report, track: Any) -> dict[str, Any]:

@@ -123,6 +123,13 @@ class Track:
         lower = np.minimum(self.lower[:, level], self.upper[:, level])
         return metrics.winkler(lower, self.upper[:, level], self.y, self.levels[level])
 
+    def since(self, first: int) -> Track:
+        """The rounds from one on, without what the theory says of the sum over all of them."""
+        columns = {name: getattr(self, name) for name in BY_ROUND}
+        kept: dict[str, Any] = {name: None if column is None else column[first:] for name, column in columns.items()}
+        groups = {name: values[first:] for name, values in self.groups.items()}
+        return Track(self.name, self.method, levels=self.levels, groups=groups, **kept)
+
     def factors(self) -> dict[str, np.ndarray]:
         """What coverage is also judged by."""
         return dict(self.groups)
