@@ -1,6 +1,6 @@
 """How well methods cover panels of many short series: the table of docs/panels.md.
 
-python tools/panel_table.py [FOLDER] [--apart NAME ...] [--alphas 0.1 ...] [--each] [--json FILE]
+python tools/panel_table.py [FOLDER] [--apart NAME ...] [--alphas 0.1 ...] [--methods NAME ...] [--each] [--json FILE]
 
 FOLDER holds .npz files with the arrays y, yhat, id, t (the time, shared by the series) and h (how many steps ahead the
 forecasts are: the labels known to a forecast for time t have times up to t - h). Without FOLDER the panels are some
@@ -168,14 +168,14 @@ def bundled():
     yield Panel(*["shock", *(a[late] for a in (yhat + scale * shock * rng.normal(size=len(t)), yhat, ids, t)), 1])
 
 
-def played(panel, alphas, shown):
+def played(panel, alphas, methods, shown):
     """The numbers of all methods on one panel, for each level."""
     rows = {}
     for alpha in alphas:
         reference = by_past(panel, alpha)
-        for name, method in METHODS.items():
+        for name in methods:
             shown(f"{panel.name}, alpha {alpha:g}: {name}")
-            radii = reference if name == REFERENCE else method(panel, alpha)
+            radii = reference if name == REFERENCE else METHODS[name](panel, alpha)
             rows[alpha, name] = measured(panel, radii, reference, alpha)
     return rows
 
@@ -191,7 +191,7 @@ def lines(title, results, alpha):
     yield f"\n{title}, alpha {alpha:g}: {', '.join(sorted(results))}\n"
     yield "| method | " + " | ".join(HEADINGS) + " |"
     yield "| --- |" + " --- |" * len(HEADINGS)
-    for name in METHODS:
+    for name in [m for a, m in next(iter(results.values())) if a == alpha]:
         row = summary([rows[alpha, name] for rows in results.values()], alpha)
         yield f"| {name} | " + " | ".join(f"{row[column]:.3f}" for column in COLUMNS) + " |"
 
@@ -201,13 +201,14 @@ def main():
     parser.add_argument("folder", nargs="?", type=Path, help="of .npz files; without it, panels that are made here")
     parser.add_argument("--apart", nargs="*", default=[], metavar="NAME", help="panels that get a table of their own")
     parser.add_argument("--alphas", nargs="*", type=float, default=ALPHAS, help="the levels")
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), help="some of the methods")
     parser.add_argument("--each", action="store_true", help="also print the numbers of each panel")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to a file")
     options = parser.parse_args()
     results = {}
     try:
         for panel in bundled() if options.folder is None else from_folder(options.folder):
-            results[panel.name] = played(panel, options.alphas, show)
+            results[panel.name] = played(panel, options.alphas, options.methods, show)
     except KeyboardInterrupt:
         show("")
         print(f"interrupted after {len(results)} panels", file=sys.stderr)

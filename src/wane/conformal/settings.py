@@ -149,7 +149,7 @@ class Settings:
         for side in sides:
             if len(side) and not (side.max() <= EXTREME and side.min() >= -EXTREME):  # NaN comes here too
                 refuse_rows(known & ~(np.abs(side) <= EXTREME), side, f"a number within +-{EXTREME:g}", LARGER)
-            if not self.score.signed:
+            if not self.score.signed and not (len(side) and side.min() >= 0.0):
                 refuse_rows(known & (side < 0.0), side, ">= 0", SIGNED)
         if not known.all():
             sides = tuple(np.where(known, side, math.nan) for side in sides)
@@ -190,7 +190,9 @@ class Settings:
         """
         if not isinstance(self.score, IntervalScore) or not untaught.any():
             return radii
-        return np.where(untaught[:, None] & np.isfinite(radii), math.nan, radii)
+        rows, radii = np.flatnonzero(untaught), radii.copy()
+        radii[rows] = np.where(np.isfinite(radii[rows]), math.nan, radii[rows])
+        return radii
 
     def refuse_unbounded(self, radii: np.ndarray, order: np.ndarray | None = None) -> None:
         """Raise an error about the first infinite radius, unless the user allows them; NaN means no prediction.

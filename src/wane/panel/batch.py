@@ -24,6 +24,7 @@ from wane.conformal.notes import room
 from wane.conformal.rounds import add_in_order, play_streams
 from wane.errors import WaneError
 from wane.panel.arrays import Played
+from wane.panel.beginnings import find_beginnings
 from wane.panel.tail import Tail
 from wane.panel.undo import keep
 from wane.trackers.loss_tracker import guessed_epsilon
@@ -188,8 +189,9 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
 
     # Streams that warm up get no predictions until they have enough labels, from which epsilon may be chosen. Without a
     # warm-up all rows are played, and those before the first label of their stream are not shown.
-    begins, warm = beginnings(panel, places, bounds, news, pos, rows.ends, below, lag)
-    early = np.arange(bounds[-1]) < np.repeat(begins, np.diff(bounds))
+    pos, ends = (np.ascontiguousarray(moments, dtype=np.int64) for moments in (pos, rows.ends))
+    begins, warm = beginnings(panel, places, bounds, news, pos, ends, below, lag)
+    early = rows_before(begins, bounds)
     playing = warm
     if settings.warm_up:
         choose_epsilons(panel, levels, places, bounds, warm, below, above)
@@ -200,9 +202,9 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
         begins, playing = news.copy(), np.ones_like(warm)
 
     # Predict and learn. Afterwards ``news`` is the first row of each stream whose label is not learned.
-    pos, ends = (np.ascontiguousarray(moments, dtype=np.int64) for moments in (pos, rows.ends))
-    notes, slots = room(levels, pos, np.repeat(ends, np.diff(bounds)), lag, below, is_older)
-    if len(slots):
+    notes, slots = np.zeros((0, 0)), np.zeros(0, dtype=np.intp)
+    if levels.noted:
+        notes, slots = room(levels, pos, np.repeat(ends, np.diff(bounds)), lag, below, is_older)
         notes[slots[is_older]] = noted
     arrays = (floors, below, above, radii, (given, notes, slots))
     play_warm(panel, levels, playing, lag, places, bounds, news, begins, pos, ends, *arrays)
@@ -214,7 +216,8 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
         judge(panel, rows.places, rows.starts, rows.outputs, below, above, into, early)
     else:
         into.radii[:] = radii[back]
-        judge(panel, rows.places, rows.starts, rows.outputs, below[back], above[back], into, early[back])
+        early = None if early is None else early[back]
+        judge(panel, rows.places, rows.starts, rows.outputs, below[back], above[back], into, early)
 
     # What is left waits for the next piece, or for the next call.
     if not (news < bounds[1:]).any():
@@ -238,6 +241,22 @@ def play_warm(panel, levels, warm, lag, places, bounds, news, begins, pos, ends,
         play_streams(trackers, *(*streams, first, last, pos.data, ends.data, lag, *rows))
 
 
+def rows_before(begins: np.ndarray, bounds: np.ndarray) -> np.ndarray | None:
+    """Mark the rows of each stream before its beginning; None if there are none.
+
+    >>> rows_before(np.array([1, 2]), np.array([0, 2, 4]))
+    array([ True, False, False, False])
+    """
+    counts = begins - bounds[:-1]
+    total = int(counts.sum())
+    if total == 0:
+        return None
+    early = np.zeros(int(bounds[-1]), dtype=bool)
+    ends = np.cumsum(counts)
+    early[np.arange(total) + np.repeat(begins - ends, counts)] = True
+    return early
+
+
 def beginnings(
     panel: Panel,
     places: np.ndarray,
@@ -252,20 +271,12 @@ def beginnings(
 
     That takes the labels of the warm-up, or one label if there is none.
     """
-    warm = panel.warm[places]
-    begins = news.copy()
+    warm, begins = panel.warm[places], news.copy()
     if not warm.all() and len(below):
         need = max(panel.settings.warm_up, 1)
-        # The last label that a stream needs, if it has so many, and the moment from which that label is known.
-        labels = np.concatenate([[0], np.cumsum(~np.isnan(below))])
-        last = np.searchsorted(labels, labels[bounds[:-1]] + need) - 1
-        moment = pos[np.minimum(last, len(pos) - 1)] + lag
-        found = (labels[bounds[1:]] - labels[bounds[:-1]] >= need) & (moment <= ends)
-        # Rows before that moment get no prediction, and neither do any rows of a stream that stays cold.
-        early = np.concatenate([[0], np.cumsum(pos < np.repeat(moment, np.diff(bounds)))])
-        begin = np.maximum(news, bounds[:-1] + early[bounds[1:]] - early[bounds[:-1]])
-        begins = np.where(warm, news, np.where(found, begin, bounds[1:])).astype(np.intp)
-        warm = warm | found
+        find_beginnings(
+            bounds.data, news.data, pos.data, ends.data, below.data, lag, need, warm.view(np.uint8).data, begins.data
+        )
     return begins, warm
 
 
@@ -291,8 +302,8 @@ def choose_epsilons(
         guessed_epsilon((below if c < levels.count else above)[rows], tracker.alpha).tolist()
         for c, tracker in enumerate(levels.trackers)
     ]
+    levels.read(panel.fresh, 0)
     for place, *epsilons in zip(places[new].tolist(), *by_column, strict=True):
-        levels.read(panel.states, place)
         for tracker, epsilon in zip(levels.trackers, epsilons, strict=True):
             tracker.begin_with(epsilon)  # type: ignore[attr-defined]
         levels.write(panel.states, place)
@@ -323,7 +334,7 @@ def judge(
     for i in range(len(settings.alphas)):
         lower, upper, covered, finite, wide = judgement(settings, outputs, below, above, radii, judged, i)
         into.lower[:, i], into.upper[:, i] = lower, upper
-        into.covered[:, i] = np.where(judged, covered, -1)
+        into.covered[:, i] = np.where(judged, covered, np.int8(-1))
         panel.misses[judging, i] += np.add.reduceat(judged & ~covered, cuts, dtype=np.int64)
         if not finite.all():
             panel.unbounded[judging, i] += np.add.reduceat(judged & ~finite, cuts, dtype=np.int64)
@@ -339,4 +350,6 @@ def judgement(
     """
     lower, upper, wide = settings.intervals(outputs, radii, i)
     finite = np.isfinite(wide)
-    return lower, upper, settings.covered(below, above, radii.T, i), finite, np.where(judged & finite, wide, 0.0)
+    counted = judged & finite
+    wide = wide if counted.all() else np.where(counted, wide, 0.0)
+    return lower, upper, settings.covered(below, above, radii.T, i), finite, wide

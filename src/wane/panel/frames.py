@@ -222,8 +222,12 @@ def columns(played: Played, settings: Any, prefix: str) -> dict[str, np.ndarray]
     """Return the new columns by name. Here ``covered`` is 1, 0 or -1; ``extended`` makes that missing values."""
     made: list[np.ndarray] = []
     cold = np.isnan(played.lower[:, 0])
+    rows = np.flatnonzero(cold)
     for i, c in enumerate(settings.columns):
         radii = [played.radii[:, c + s * len(settings.alphas)] for s in range(settings.score.sides)]
-        radii = [np.where(cold, math.nan, radius) for radius in radii] if cold.any() else radii
+        if len(rows):  # what was played there is not shown
+            radii = [radius.copy() for radius in radii]
+            for radius in radii:
+                radius[rows] = math.nan
         made += [played.lower[:, i], played.upper[:, i], *radii, played.covered[:, i]]
     return dict(zip([prefix + name for name in new_columns(settings)], [*made, cold], strict=True))
