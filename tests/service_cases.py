@@ -14,8 +14,9 @@ from serve_cases import ENVIRONMENT
 class Served:
     """The command, and a connection to it."""
 
-    def __init__(self, folder, *options, method="magl", before=(), environment=None):
-        command = [*before, sys.executable, "-m", "wane", "serve", "--journal", str(folder), "--port", "0"]
+    def __init__(self, folder, *options, method="magl", code=None, environment=None):
+        program = ["-m", "wane"] if code is None else ["-c", code]
+        command = [sys.executable, *program, "serve", "--journal", str(folder), "--port", "0"]
         command += ["--method", method, *map(str, options)]
         self.child = subprocess.Popen(
             command, env=ENVIRONMENT | (environment or {}), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True

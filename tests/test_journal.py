@@ -444,7 +444,7 @@ def full_disk(folder):
     for use in (lambda: journal.predict(1.0), journal.expire, journal.compact):
         with pytest.raises(RuntimeError, match="open it again"):
             use()
-    logged = journal.sequence
+    logged = journal.durable
     journal.close()
     state, found, said = opened(path)
     assert state == plainly(logged) and found.replayed == logged > 10 and found.dropped and said == [JournalWarning]

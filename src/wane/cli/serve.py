@@ -33,8 +33,6 @@ from wane.cli.serve_settings import (
 )
 from wane.errors import FileError, MissingExtraError, installing
 
-NAME = "journal.wane"  # of the journal in its folder
-
 
 class Sync(str, enum.Enum):
     """When the disk is waited for."""
@@ -96,7 +94,7 @@ def serve(
         from wane.serve.http.guard import Guard, checked_host, token_from
         from wane.serve.http.limits import Limits
         from wane.serve.http.run import listening, run
-        from wane.serve.http.service import Service
+        from wane.serve.http.service import NAME, Service
         from wane.serve.http.shards import Shard
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in (

@@ -24,14 +24,17 @@ from wane.errors import (
     JournalError,
     MissingFileError,
 )
-from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads, same_in_json
+from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads, plain_text
 from wane.state.files import Path, leftovers, rebuilt, refused, replace_file, save, sync_folder
 from wane.state.forks import OUTERMOST, lock_of
 from wane.state.locks import Lock, remove
-from wane.state.log import group_of, line_of
+from wane.state.log import checked_line, group_of
 from wane.state.recovery import DROPPED, LOG, Recovery, Snapshot, ids_of, read_journal
 
 SYNC = ("group", "each", "none")  # when the disk is waited for
+PROCESS = [os.getpid()]  # asking the system at each call would take as long as a lock
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: PROCESS.__setitem__(0, os.getpid()))
 
 
 class JournalWarning(UserWarning):
@@ -94,7 +97,7 @@ class Journal:
         self._objects = dict(objects or {})
         self._mutex = lock_of(self, OUTERMOST, "_mutex")
         self._disk = threading.RLock()  # of the thread that writes to the log; it is taken before the other
-        self._process = os.getpid()
+        self._process = PROCESS[0]
         self._lines: list[bytes] = []  # records that are not in the log yet
         self._records = 0  # in the log, after the snapshot
         self._behind = False  # whether the log may lack a call that the object has seen
@@ -146,7 +149,7 @@ class Journal:
         """
         with self._mutex:
             self._check()
-            shown, named, arguments, keywords = in_the_log(arguments, keywords)
+            text, arguments, keywords = in_the_log(name, arguments, keywords)
             self._behind = True
             result, told = None, None
             try:
@@ -156,10 +159,9 @@ class Journal:
             except Exception:
                 self._behind = False  # the object is as before
                 raise
-            record = [name, shown, named, ids_of(result) if name == "predict" else None]
-            if remark is not None:
-                record.append(remark(result))
-            self._lines.append(line_of(self.sequence + 1, record))
+            id = id_text(result) if name == "predict" else "null"
+            said = "" if remark is None else f", {dumps(remark(result))}"
+            self._lines.append(checked_line(f"{self.sequence + 1} [{text}, {id}{said}]"))
             self.sequence += 1
             self._behind = False
             if told is not None:
@@ -168,21 +170,14 @@ class Journal:
 
     def commit(self) -> None:
         """Wait until the log has every call so far, and the disk too unless ``sync`` is "none"."""
-        self._check()
-        with self._disk:
+        if self.sync == "none":  # nothing is waited for, so that no other thread is held up
             with self._mutex:
                 self._check()
-                lines, self._lines, last = self._lines, [], self.sequence
-            try:
-                self._write(lines)
-            except OSError as error:
-                self._behind, self.sequence = True, self.durable
-                calls = "the last call was" if len(lines) == 1 else f"the last {len(lines)} calls were"
-                problem = f"{calls} done but not logged in {self.log!r} ({error.strerror})"
-                cure = "close the journal and open it again, which may undo them"
-                raise FileError(problem, cure=cure) from error
-            self.durable = last
-            self._records += len(lines)
+                self._write(self.sequence)
+            return
+        self._check()
+        with self._disk:
+            self._write(self.sequence)
 
     def compact(self) -> None:
         """Take a snapshot now, and start the log afresh; a crash in between does no harm."""
@@ -211,7 +206,7 @@ class Journal:
 
     def close(self) -> None:
         """Write what is left to be written, and let others open the journal."""
-        if os.getpid() != self._process:
+        if PROCESS[0] != self._process:
             self._file.close()
             return
         with self._disk, self._mutex:
@@ -232,13 +227,16 @@ class Journal:
         self.close()
 
     def _check(self) -> None:
+        if self._behind or self._file.closed or PROCESS[0] != self._process:
+            raise self._refusal()
+
+    def _refusal(self) -> JournalError:
         journal = f"the journal {self.path!r}"
-        if os.getpid() != self._process:
-            raise JournalError(f"{journal} was opened before a fork", cure="open it in the process that uses it")
+        if PROCESS[0] != self._process:
+            return JournalError(f"{journal} was opened before a fork", cure="open it in the process that uses it")
         if self._file.closed:
-            raise JournalError(f"{journal} is closed", cure="open it again")
-        if self._behind:
-            raise JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
+            return JournalError(f"{journal} is closed", cure="open it again")
+        return JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
 
     def _logged(self, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """Do a call, and wait until it is logged."""
@@ -247,27 +245,37 @@ class Journal:
             result = self.call(name, arguments, keywords)
         except AlarmError as error:
             told = error
-        number = self.sequence
-        if self.durable < number:  # else another thread has written it
+        if self.durable < self.sequence:  # else another thread has written it
             self.commit()
-        self.compact_if_due()
+        if self._records >= self.compact_every:
+            self.compact_if_due()
         if told is not None:
             raise told
         return result
 
-    def _write(self, lines: list[bytes]) -> None:
-        """Write records, in one piece if they may be lost together."""
-        if self.sync == "each":
-            pieces = lines
-        elif len(lines) > 1 and self.sync == "group":
-            pieces = [group_of(lines)]
-        else:
-            pieces = [b"".join(lines)] if lines else []
-        for piece in pieces:
-            while piece:  # a full disk may take a part
-                piece = piece[self._file.write(piece) :]
-            if self.sync != "none":
-                sync_data(self._file.fileno())
+    def _write(self, upto: int) -> None:
+        """Write the records that were kept; the caller has seen that the call of this number was done."""
+        with self._mutex:
+            if self.durable >= upto:  # by the thread that held the disk before
+                return
+            self._check()
+            lines, self._lines, last = self._lines, [], self.sequence
+        pieces = lines
+        if len(lines) > 1 and self.sync != "each":
+            pieces = [group_of(lines) if self.sync == "group" else b"".join(lines)]
+        try:
+            for piece in pieces:
+                while piece:  # a full disk may take a part
+                    piece = piece[self._file.write(piece) :]
+                if self.sync != "none":
+                    sync_data(self._file.fileno())
+        except OSError as error:
+            self._behind = True
+            calls = "the last call was" if len(lines) == 1 else f"the last {len(lines)} calls were"
+            problem = f"{calls} done but not logged in {self.log!r} ({error.strerror})"
+            raise FileError(problem, cure="close the journal and open it again, which may undo them") from error
+        self.durable = last
+        self._records += len(lines)
 
     def _begin(self, start: Callable[[], Any] | None) -> None:
         if os.path.exists(self.log) and os.path.getsize(self.log):
@@ -325,13 +333,24 @@ class Journal:
         )
 
 
-def in_the_log(arguments: list[Any], keywords: dict[str, Any]) -> tuple[list[Any], dict[str, Any], list[Any], dict]:
-    """A call as plain data for the log, and the arguments that the object gets: those that the log will give it."""
-    if all(map(same_in_json, arguments)) and all(map(same_in_json, keywords.values())):
-        return arguments, keywords, arguments, keywords
-    call = [encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}
-    shown, named = loads(dumps(call))
-    return shown, named, [decode_value(v) for v in shown], {k: decode_value(v) for k, v in named.items()}
+def in_the_log(name: str, arguments: list[Any], keywords: dict[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
+    """A call as the log has it, and the arguments that the object gets: those that the log will give it."""
+    try:  # most calls have plain arguments, which the log gives back as they are
+        shown = ", ".join([plain_text(v) for v in arguments])
+        named = ", ".join([f'"{k}": {plain_text(v)}' for k, v in keywords.items()])
+        return f'"{name}", [{shown}], {{{named}}}', arguments, keywords
+    except KeyError:
+        pass
+    text = dumps([[encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}])
+    plain, plainly = loads(text)
+    given = [decode_value(v) for v in plain], {k: decode_value(v) for k, v in plainly.items()}
+    return f'"{name}", {text[1:-1]}', *given
+
+
+def id_text(result: Any) -> str:
+    """The id of a prediction, or those of several, as the log has it."""
+    id = getattr(result, "id", None)
+    return plain_text(id) if type(id) in (int, str) else dumps(ids_of(result))
 
 
 def keep_file(path: str, kept: str) -> None:

@@ -50,7 +50,12 @@ def line_of(number: int, record: list[Any]) -> bytes:
     >>> line_of(17, ["update", [12, 3.5], {}, None])
     b'34 c23d31bb 17 ["update", [12, 3.5], {}, null]\\n'
     """
-    body = f"{number} {dumps(record)}".encode()
+    return checked_line(f"{number} {dumps(record)}")
+
+
+def checked_line(text: str) -> bytes:
+    """A line of the log, with the length and the checksum of this text before it."""
+    body = text.encode()
     return b"%d %08x %s\n" % (len(body), zlib.crc32(body), body)
 
 

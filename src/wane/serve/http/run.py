@@ -65,8 +65,7 @@ def run(service: Service, listener: socket.socket, **settings: Any) -> int:
         **settings,
     )
     server = Server(config, service)
-    try:
-        asyncio.run(server.serve([listener]))
-    except KeyboardInterrupt:  # which uvicorn raises again after a clean stop
-        pass
+    for number in (signal.SIGTERM, signal.SIGINT):  # which uvicorn raises again after a clean stop
+        signal.signal(number, lambda *_: None)
+    asyncio.run(server.serve([listener]))
     return 130 if server.interrupted else 0

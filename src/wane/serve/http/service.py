@@ -19,6 +19,7 @@ from wane.serve.parts import described
 from wane.serve.requests import Refused
 from wane.serve.responses import failure, given
 
+NAME = "journal.wane"  # of the journal in its folder
 OPERATIONS = ("predict", "label", "expire", "pending", "stats")  # those of serve-lines that a batch may have
 AT_ONCE = 100  # operations of a batch after which other requests have their turn
 

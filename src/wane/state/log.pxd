@@ -1,0 +1,1 @@
+# Compiled as it stands: every call of a journal passes here.
