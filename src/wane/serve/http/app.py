@@ -130,7 +130,9 @@ class Routes:
             raise Refused("request", f"the body must be an object, got {described(fields)}")
         if given := fields.keys() & {"op", "series"}:
             raise Refused("request", f"the address says what the field {sorted(given)[0]!r} would say: leave it out")
-        return answered(await self.service.one({"op": op, "series": request.path_params["series"], **fields}))
+        answer = await self.service.one({"op": op, "series": request.path_params["series"], **fields})
+        no_room = op == "predict" and not answer["ok"] and answer["error"]["kind"] == "series"
+        return respond(answer, 409) if no_room else answered(answer)
 
     async def batch(self, request: Request) -> Response:
         """Many operations, answered in order."""

@@ -20,7 +20,7 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 LIVE_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # the latter tells nginx to pass events on
-FOLDERS = ("wane.serve", "wane.report")  # whose assets may be asked for: the live page shares charts with the report
+FOLDERS = ("wane.serve", "wane.charts")  # whose assets may be asked for: the live page shares charts with the report
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
