@@ -66,6 +66,10 @@ STEPS = {
             (panel.predict([1, 2, t % 5], [0.0] * 3), panel.update([1, 2], [1.0, 2.0])) if t % 5 > 2 else None
         ),
     ),
+    "Panel, pooled": (
+        lambda: wane.Panel("pool", alpha=[0.1, 0.3]),
+        lambda panel, t: (panel.predict([1, 2], [0.0] * 2), panel.update([1, 2], [1.0, t % 3])),
+    ),
     "Groups": (
         lambda: Groups("magl", alpha=0.1),
         lambda groups, t: (groups.predict(["a"], [0.0], [t % 3]), groups.update(["a"], [1.0])),

@@ -35,7 +35,7 @@ KINDS = (
     *("OnlineConformal magl", "OnlineConformal auto", "OnlineConformal magl, 3 levels", "Horizons magl"),
     *("OnlineConformal faci, cqr, 2 levels", "OnlineConformal.run magl, 2 levels", "ManySeries magl"),
     *("OnlineConformal split", "Panel magl", "Panel magl, 2 levels, warm-up", "Panel split", "Groups magl"),
-    "Panel pool",
+    *("OnlineConformal portfolio", "Panel auto", "Panel pool", "Panel pool, 2 levels", "Groups pool"),
 )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ LARGEST = 1e300  # an entry of a vector: its norm then fits a float in any dimen
 SMALLEST_SHARE = 1e-9  # fewer misses than one in a billion rounds cannot be told from none
 COUNTABLE = 1 << 62  # no count gets here
 MOST_KEPT = 10_000_000  # how many numbers a window or a synthetic stream may hold
+MOST_COORDINATES = 10**9  # of a vector, which takes 8 GB then
 EXTREME = 1e150  # hyperparameters lie within [1/EXTREME, EXTREME], so that products of two of them are finite
 
 
@@ -79,7 +82,8 @@ def alpha_of(coverage: Any) -> float:
 
 def whole(name: str, value: Any, least: int, below: float = COUNTABLE) -> int:
     """A whole number from ``least`` on, and below a limit: by default one that a count of 64 bits cannot reach."""
-    found = not isinstance(value, (bool, np.bool_)) and hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
+    found = not isinstance(value, (bool, np.bool_, type)) and hasattr(value, "__index__")
+    found = found and getattr(value, "ndim", 0) == 0
     found = found and getattr(getattr(value, "dtype", None), "kind", "i") in "iu"
     if not found or not least <= value.__index__() < below:
         small = below == COUNTABLE and not (found and value.__index__() >= below)
@@ -105,18 +109,47 @@ def listed(name: str, values: Any) -> list[Any]:
 
 def dimension(value: Any) -> int:
     """A number of coordinates."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if isinstance(value, (bool, type)) or not hasattr(value, "__index__") or getattr(value, "ndim", 0) != 0:
         raise InputTypeError(f"must be a whole number, got {described(value)}", about="dim")
-    if value.__index__() < 1:
-        raise InputError(f"must be at least 1, got {value!r}", about="dim")
-    return value.__index__()
+    return room("dim", value, 1, MOST_COORDINATES)
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """A word out of a few."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InputError(f"must be {' or '.join(map(repr, choices))}, got {described(value)}", about=name)
     return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False; 1 and 0 will do."""
+    if not isinstance(value, (bool, np.bool_, int, float)) or value not in (0, 1):
+        raise InputTypeError(f"must be True or False, got {described(value)}", about=name)
+    return bool(value)
+
+
+def function(name: str, value: Any) -> Callable[..., Any]:
+    """Something that can be called."""
+    if not callable(value):
+        raise InputTypeError(f"must be a function, got {described(value)}", about=name)
+    return value
+
+
+def mapping(name: str, value: Any) -> Mapping[str, Any]:
+    """Values by their names."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InputTypeError(f"must be a dict with names as keys, got {described(value)}", about=name)
+    return value
+
+
+def file_path(name: str, value: Any) -> str:
+    """The path of a file. A number is none: the system would take it for a file that the process has open."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputTypeError(f"must be the path of a file, got {described(value)}", about=name)
+    path = os.fsdecode(value)
+    if not path or "\0" in path:
+        raise InputError(f"must be the path of a file, got {described(value)}", about=name)
+    return path
 
 
 def vector(name: str, value: Any, size: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import LARGEST, described, positive, real_array, scalar
+from wane.checks import LARGEST, described, dimension, positive, real_array, scalar
 from wane.errors import InputError, InputTypeError
 from wane.state.data import WRAPPERS, register_values
 from wane.vectors import copy, distance, dot, norm, within
@@ -47,7 +47,7 @@ class Domain:
 
     def check(self, shape: tuple[int, ...]) -> None:
         """An error when points of this shape do not belong to the space of the set."""
-        if len(shape) != 1 or shape[0] < 1 or self.size not in (None, shape[0]):
+        if not isinstance(shape, tuple) or len(shape) != 1 or shape[0] < 1 or self.size not in (None, shape[0]):
             wanted = "(dim,)" if self.size is None else f"({self.size},)"
             raise InputError(f"{self!r} holds points of shape {wanted}, got {shape}", argument="point")
 
@@ -156,8 +156,8 @@ class Box(Domain):
 
     def diameter_in(self, dim: int) -> float:
         """The length of the diagonal in that many dimensions."""
-        width = np.asarray(self.high) - np.asarray(self.low)
-        return float(width[0]) * math.sqrt(dim) if self.everywhere and np.isfinite(width[0]) else self.diameter
+        width, n = np.asarray(self.high) - np.asarray(self.low), dimension(dim)
+        return float(width[0]) * math.sqrt(n) if self.everywhere and np.isfinite(width[0]) else self.diameter
 
     def _project(self, x: Any) -> None:
         for i in range(x.shape[0]):

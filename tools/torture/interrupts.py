@@ -128,15 +128,19 @@ KINDS = {
     "OnlineConformal auto": lambda: Single("auto"),
     "OnlineConformal magl, 3 levels": lambda: Single("magl", [0.05, 0.1, 0.3]),
     "OnlineConformal faci, cqr, 2 levels": lambda: Single("faci", [0.1, 0.3], "cqr", on_unbounded="allow"),
+    "OnlineConformal portfolio": lambda: Single("portfolio"),
     "OnlineConformal split": lambda: Single("split", on_unbounded="allow"),
     "OnlineConformal.run magl, 2 levels": lambda: Replayed("magl", [0.1, 0.3]),
     "Horizons magl": lambda: Ahead("magl"),
     "ManySeries magl": lambda: Named("magl"),
     "Panel magl": lambda: Many("magl", threads=1),
     "Panel magl, 2 levels, warm-up": lambda: Many("magl", [0.1, 0.3], warm_up=2, epsilon="auto", threads=1),
+    "Panel auto": lambda: Many("auto"),
     "Panel pool": lambda: Many("pool"),
+    "Panel pool, 2 levels": lambda: Many("pool", [0.1, 0.3]),
     "Panel split": lambda: Many("split", on_unbounded="allow"),
     "Groups magl": lambda: Grouped("magl"),
+    "Groups pool": lambda: Grouped("pool"),
 }
 
 

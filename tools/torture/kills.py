@@ -43,7 +43,7 @@ class Save:
 
     def __init__(self, folder):
         self.path, self.rounds = folder / "x.wane", 0
-        self.twins = [wane.trackers.make(name, 0.1) for name in ("magl", "split")]
+        self.twins = [wane.trackers.make(name, 0.1) for name in ("magl", "auto")]
         self.played = 0
 
     def attack(self, kill, number):
@@ -120,6 +120,13 @@ class Kept:
                 assert dumps(journal.object.state_dict()) == dumps(self.twin.state_dict()), "another state"
 
 
+class KeptAuto(Kept):
+    """The same with the method "auto" and two levels."""
+
+    def start(self):
+        return wane.OnlineConformal("auto", alpha=[0.1, 0.3], window=5, history=3)
+
+
 class Served(Kept):
     """serve-lines: every request that was answered is in the journal, and at most one more."""
 
@@ -158,7 +165,7 @@ class Run:
     """run --state, a table a day: a day is learned once or not at all, and the output is old or new, never half."""
 
     steps, seconds, imports = 120, 0.3, ("wane.cli.app", "rich.progress")
-    rows = 40
+    rows, method = 40, "magl"
 
     def __init__(self, folder):
         self.folder, self.day = folder, 0
@@ -172,12 +179,12 @@ class Run:
 
     def play(self, state, out):
         """Play the table in this process, without a kill."""
-        return play(str(self.table(self.day)), str(out), Options(method="magl"), str(state)).rows
+        return play(str(self.table(self.day)), str(out), Options(method=self.method), str(state)).rows
 
     def command(self, out):
         """The same as a command."""
         path = self.table(self.day)
-        return command("run", path, "--method", "magl", "--state", self.state, "--out", out, "--json")
+        return command("run", path, "--method", self.method, "--state", self.state, "--out", out, "--json")
 
     def learned(self, state):
         return wane.load(state).rows if state.exists() else 0
@@ -204,6 +211,12 @@ class Run:
         assert one == two, "another state"
         assert not [*leftovers(self.state), *leftovers(out), *self.folder.glob("*.lock")], "temporary files stay"
         self.day += 1
+
+
+class RunPool(Run):
+    """The same with series that learn from each other."""
+
+    method = "pool"
 
 
 class Bench:
@@ -248,7 +261,10 @@ class Bench:
             assert not list(self.out.rglob("*.tmp")) and not list(self.out.rglob("*.lock")), "temporary files stay"
 
 
-DOORS = {"save": Save, "journal": Kept, "serve-lines": Served, "run --state": Run, "bench": Bench}
+DOORS = {
+    "save": Save, "journal": Kept, "journal of auto": KeptAuto, "serve-lines": Served, "run --state": Run,
+    "run --state of pool": RunPool, "bench": Bench,
+}  # fmt: skip
 
 
 def main(seconds, seed):

@@ -18,7 +18,8 @@ import wane
 
 ROOM = 4.0  # megabytes
 BAND = 0.005
-CHUNK = {"magl": 100_000, "auto": 20_000}
+CHUNK = {"magl": 100_000, "auto": 20_000, "pool": 20_000}
+STREAMS = 200  # of the panel
 RESIDENT = Path("/proc/self/statm")
 
 
@@ -27,60 +28,77 @@ def memory():
     return int(RESIDENT.read_text().split()[1]) * 4096 / 1e6 if RESIDENT.exists() else 0.0
 
 
-def batches(name, rng, seconds):
-    """Whole arrays through one tracker: rounds, coverage, growth of memory, ratio of times."""
-    tracker, scores = wane.trackers.make(name, 0.1), np.empty(CHUNK[name])
-    rounds, hits, times, first = 0, 0, [], None
-    begun = time.monotonic()
-    while time.monotonic() < begun + seconds or len(times) < 4:
-        scores[:] = np.abs(rng.normal(size=len(scores))) * (1.0 + 0.5 * np.sin(rounds / 1e7))
-        start = time.process_time()
-        radii = tracker.run(scores)
-        times.append(time.process_time() - start)
-        rounds, hits = rounds + len(scores), hits + int(np.count_nonzero(radii > scores))
-        if first is None and len(times) > 2 and time.monotonic() > begun + seconds / 10:
-            first = memory()
-    return rounds, hits / rounds, memory() - (first or memory()), np.median(times[-9:]) / np.median(times[:9])
+def drawn(rng, count, rounds):
+    """Scores whose size comes and goes slowly."""
+    return np.abs(rng.normal(size=count)) * (1.0 + 0.5 * np.sin(rounds / 1e7))
 
 
-def steps(path, rng, seconds):
-    """Predictions and late labels through a journal; the log starts afresh now and then."""
-    rounds, hits, times, first = 0, 0, [], None
-    begun = time.monotonic()
+def tracked(name, rng):
+    """Play whole arrays through one tracker; how many scores were covered, of how many, chunk after chunk."""
+    tracker, rounds = wane.trackers.make(name, 0.1), 0
+    while True:
+        scores = drawn(rng, CHUNK[name], rounds)
+        rounds += len(scores)
+        yield int(np.count_nonzero(tracker.run(scores) > scores)), len(scores)
+
+
+def pooled(rng):
+    """The same for the histories of many streams that learn from each other."""
+    panel, rounds = wane.Panel("pool", 0.1), 0
+    ids = np.repeat(np.arange(STREAMS), CHUNK["pool"] // STREAMS)
+    while True:
+        scores = drawn(rng, len(ids), rounds)
+        rounds += len(scores)
+        yield int(np.count_nonzero(panel.run(ids, np.zeros(len(ids)), scores).radius > scores)), len(scores)
+
+
+def journalled(path, rng):
+    """The same for predictions and late labels through a journal; the log starts afresh now and then."""
     make = lambda: wane.OnlineConformal("magl", alpha=0.1, max_pending=100)  # noqa: E731
     with wane.Journal(path, make, sync=False, compact_every=2000) as journal:
-        waiting = []
-        while time.monotonic() < begun + seconds or len(times) < 4:
-            start = time.process_time()
+        waiting = [journal.predict(0.0) for _ in range(50)]
+        while True:
+            hits = 0
             for _ in range(500):
                 waiting.append(journal.predict(0.0))
-                if len(waiting) > 50:
-                    one = waiting.pop(int(rng.integers(50)))
-                    y = float(rng.normal())
-                    hits, rounds = hits + (y in one), rounds + 1
-                    journal.update(one.id, y)
-            times.append(time.process_time() - start)
-            if first is None and len(times) > 2 and time.monotonic() > begun + seconds / 10:
-                first = memory()
-        assert len(Path(journal.log).read_bytes().splitlines()) <= 2000
+                one, y = waiting.pop(int(rng.integers(50))), float(rng.normal())
+                hits += y in one
+                journal.update(one.id, y)
+            assert len(Path(journal.log).read_bytes().splitlines()) <= 2000
+            yield hits, 500
+
+
+def watched(chunks, seconds):
+    """Play chunks for so long: rounds, coverage, growth of memory, ratio of times."""
+    rounds, hits, times, first = 0, 0, [], None
+    begun, start = time.monotonic(), time.process_time()
+    for covered, count in chunks:
+        times.append(time.process_time() - start)
+        rounds, hits = rounds + count, hits + covered
+        if len(times) > 3 and time.monotonic() > begun + seconds:
+            chunks.close()
+            break
+        if first is None and len(times) > 2 and time.monotonic() > begun + seconds / 10:
+            first = memory()
+        start = time.process_time()
     return rounds, hits / rounds, memory() - (first or memory()), np.median(times[-9:]) / np.median(times[:9])
 
 
 def main(seconds, seed):
-    """Play for so long, a third each; rounds by kind, and failures."""
+    """Play for so long; rounds by kind, and failures."""
     counts = {"failed": 0}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, play in (
-            ("magl", lambda rng: batches("magl", rng, seconds / 3)),
-            ("auto", lambda rng: batches("auto", rng, seconds / 3)),
-            ("journal", lambda rng: steps(Path(folder) / "x.wane", rng, seconds / 3)),
+        for name, share, play in (
+            ("magl", 0.45, lambda rng: tracked("magl", rng)),
+            ("auto", 0.25, lambda rng: tracked("auto", rng)),
+            ("pool", 0.15, pooled),
+            ("journal", 0.15, lambda rng: journalled(Path(folder) / "x.wane", rng)),
         ):
-            rounds, coverage, growth, ratio = play(np.random.default_rng([seed, len(name)]))
-            said = (
-                f"{name}: {rounds:,} rounds, coverage {coverage:.4f}, {growth:+.1f} MB, time of a round x {ratio:.2f}"
-            )
-            print(said, flush=True)
+            chunks = play(np.random.default_rng([seed, *name.encode()]))
+            rounds, coverage, growth, ratio = watched(chunks, share * seconds)
+            what = f"{name}: {rounds:,} rounds, coverage {coverage:.4f}"
+            print(f"{what}, {growth:+.1f} MB, time of a round x {ratio:.2f}", flush=True)
             counts[f"rounds of {name}"] = rounds
             if growth > ROOM or (rounds > 100_000 and abs(coverage - 0.9) > BAND):
                 counts["failed"] += 1

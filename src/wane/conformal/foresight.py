@@ -39,10 +39,10 @@ def checked_context(context: Any, count: int) -> tuple[float, ...]:
     """Return the numbers that a user gives beside an output; none if there are none."""
     if context is None:
         return (0.0,) * count
-    numbers = (context,) if np.ndim(context) == 0 else tuple(context)
-    if len(numbers) != count:
-        raise InputError(f"must be {count} numbers, got {len(numbers)}", about="context", cure=HEARD)
-    return tuple([number("context", value) for value in numbers])
+    numbers = np.atleast_1d(real_array("context", context))
+    if numbers.shape != (count,):
+        raise InputError(f"must be {count} numbers, got shape {numbers.shape}", about="context", cure=HEARD)
+    return tuple([number("context", value) for value in numbers.tolist()])
 
 
 def checked_contexts(context: Any, count: int, rounds: int) -> np.ndarray:

@@ -213,7 +213,11 @@ class Horizons:
 
     def _rows(self, outputs: Any) -> np.ndarray:
         """Check the shape of forecasts, and return them as an array with a row for each."""
-        outputs = outputs if isinstance(outputs, np.ndarray) else np.asarray(outputs)
+        try:
+            outputs = np.asarray(outputs)
+        except ValueError:
+            problem = f"must have shape (rows, {len(self.steps)}, ...), got rows that differ: {described(outputs)}"
+            raise InputError(problem, about="outputs") from None
         outputs = outputs.reshape(0, len(self.steps)) if outputs.shape == (0,) else outputs
         if outputs.ndim < 2 or outputs.shape[1] != len(self.steps):
             raise InputError(f"must have shape (rows, {len(self.steps)}, ...), got {outputs.shape}", about="outputs")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wane import showing
+from wane.checks import scalar
 from wane.errors import AlarmError, InputError, InputTypeError, NotFoundError
 
 
@@ -46,8 +47,9 @@ class Prediction:
     def __getitem__(self, alpha: float) -> Any:
         """Return the set of one level."""
         levels = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+        wanted = scalar("alpha", alpha)
         for level, found in zip(levels, self.sets, strict=True):
-            if math.isclose(level, alpha, rel_tol=1e-9):
+            if math.isclose(level, wanted, rel_tol=1e-9):
                 return found
         raise NotFoundError(f"no level {alpha!r}", argument="alpha", cure=f"there are {levels}")
 

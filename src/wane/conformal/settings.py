@@ -355,7 +355,7 @@ def checked_band(band: Any) -> tuple[Any, Any]:
 
 def policy(score: Score, on_unbounded: str, limits: tuple[float, float]) -> str:
     """Check what the user wants to be done about an infinite radius, and return it."""
-    if on_unbounded not in POLICIES:
+    if not isinstance(on_unbounded, str) or on_unbounded not in POLICIES:
         raise InputError(f"must be one of {', '.join(POLICIES)}, got {described(on_unbounded)}", about="on_unbounded")
     if on_unbounded == "clip" and not score.finite:
         needed = [limits[1 if score.side == "upper" else 0]] if isinstance(score, OneSided) else list(limits)

@@ -54,7 +54,7 @@ class AdaGrad(VectorLearner):
         super().__init__(discount, dim)
         self.domain = None if domain is None else as_domain(domain)
         self.diameter = positive("diameter", known_diameter(diameter, self.domain, self))
-        self.start = frozen(start)
+        self.start = frozen("start", start)
         self.x = starting_point("start", start, self, self.domain).data
         self.next = np.zeros(self.n).data
         self.h = Hint()  # the unit of V: the discounted maximum of the norms

@@ -66,7 +66,7 @@ class AdaptiveLearner(VectorLearner):
         self.h = self.magnitude.h  # line 8: g is clipped by lambda_{t-1} h_t / h_{t+1}, which is what h shrinks by
         self.epsilon = self.magnitude.epsilon
         self.middle: Any = starting_point("center", center, self, self.domain).data
-        self.center = frozen(self.middle)
+        self.center = frozen("center", self.middle)
         self.w = np.zeros(self.n).data
         self.free = np.zeros(self.n).data
         self.x = np.zeros(self.n).data

@@ -30,7 +30,7 @@ class Centered(VectorLearner):
         super().__init__(learner.discount, learner.dim)
         self.learner = learner
         self.middle = given_point("center", center, self).data
-        self.center = frozen(center)
+        self.center = frozen("center", center)
 
     def _fields(self, cells):
         self.learner._fields(cells)

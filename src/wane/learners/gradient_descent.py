@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, positive
+from wane.checks import one_of, positive
 from wane.domains import as_domain
 from wane.errors import InputError
 from wane.learners.base import VectorLearner
@@ -63,14 +63,13 @@ class GradientDescent(VectorLearner):
     ) -> None:
         """Start at ``start``."""
         super().__init__(discount, dim)
-        if schedule not in ("constant", "horizon"):
-            raise InputError(f"must be 'constant' or 'horizon', got {described(schedule)}", about="schedule")
+        one_of("schedule", schedule, ("constant", "horizon"))
         if schedule == "horizon" and rate is not None:
             raise InputError(
                 f"give a constant rate or schedule='horizon', not both; got rate={rate!r}", argument="rate"
             )
         self.domain = None if domain is None else as_domain(domain)
-        self.start = frozen(start)
+        self.start = frozen("start", start)
         self.schedule = schedule
         self.diameter = diameter
         self.lipschitz = positive("lipschitz", lipschitz)

@@ -131,7 +131,7 @@ class DiscountHedge(VectorLearner):
         super().__init__(1.0, dim)
         self.epsilon = positive("epsilon", epsilon)
         self.discounts = checked_discounts(discounts)
-        self.center = frozen(center)
+        self.center = frozen("center", center)
         self.domain = None if domain is None else as_domain(domain)
         self.share = 1.0 / len(self.discounts)
         chain: Any = None

@@ -103,7 +103,7 @@ class MultiscaleLearner(VectorLearner):
         super().__init__(1.0, dim)
         self.epsilon = positive("epsilon", epsilon)
         self.discounts = checked_discounts(discounts)
-        self.center = frozen(center)
+        self.center = frozen("center", center)
         self.domain = None if domain is None else as_domain(domain)
         self.wrapped = center is not None or domain is not None
         if self.wrapped:

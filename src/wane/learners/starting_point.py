@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import number, vector
+from wane.checks import number, real_array, vector
 from wane.domains import Domain
 from wane.errors import InputError
 from wane.learners.base import Learner
@@ -34,11 +34,11 @@ def starting_point(name: str, point: Any, learner: Learner, domain: Domain | Non
     return x
 
 
-def frozen(value: Any) -> Any:
+def frozen(name: str, value: Any) -> Any:
     """What was given, as a copy that cannot be written to: the learner's argument stays what it was."""
-    if value is None or np.ndim(value) == 0:
+    array = None if value is None else np.array(real_array(name, value))
+    if array is None or array.ndim == 0:
         return value
-    array = np.array(value, dtype=float)
     array.flags.writeable = False
     return array
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, whole
+from wane.checks import described, one_of, whole
 from wane.errors import InputError, InputTypeError
 from wane.panel.arrays import Played
 from wane.panel.backtests import CUTOFF, Backtest, numbered
@@ -85,8 +85,7 @@ def run(
     (array([ nan, 1.05, 1.  ]), array([0.75, 0.75]))
     """
     # Check the names of columns before anything is read.
-    if duplicates not in ("error", "keep"):
-        raise InputError(f"must be 'error' or 'keep', got {described(duplicates)}", about="duplicates")
+    one_of("duplicates", duplicates, ("error", "keep"))
     forecasts = list(y_hat) if isinstance(y_hat, (tuple, list)) else [y_hat]
     keys = [c for c in (id, time, by) if c is not None]
     for name in [y, *forecasts, *keys]:

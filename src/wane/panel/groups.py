@@ -12,7 +12,7 @@ from wane.errors import InputError
 from wane.panel import batch, ticks
 from wane.panel.arrays import Intervals, Played
 from wane.panel.batch import Rows, stretches
-from wane.panel.index import as_list, no_stream
+from wane.panel.index import as_list, no_stream, refuse_repeated
 from wane.panel.panel import Panel
 from wane.panel.undo import Undo, keep
 from wane.state import data as plain_data
@@ -58,7 +58,7 @@ class Groups:
             keys = pairs(ids, groups)
             parent, children = self.parent, self.children
             if children.pools:
-                children._refuse_repeated(np.unique(as_list(ids), return_inverse=True)[1])
+                refuse_repeated([id for id, _ in keys])
                 made = children.predict(keys, outputs)
                 self._last.update(keys)
                 return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
@@ -90,7 +90,7 @@ class Groups:
 
     def _group_of(self, id: Any) -> Any:
         """Return the group of the last prediction of a stream."""
-        if id not in self._last:
+        if checked_key(id) not in self._last:
             raise no_stream(id)
         return self._last[id]
 
@@ -265,4 +265,4 @@ def pairs(ids: Any, groups: Any) -> list[tuple[Any, Any]]:
     ids, groups = as_list(ids), as_list(groups)
     if len(ids) != len(groups):
         raise InputError(f"must be one for each of the {len(ids)} ids, got {len(groups)}", about="groups")
-    return [(id, checked_key(group)) for id, group in zip(ids, groups, strict=True)]
+    return [(checked_key(id), checked_key(group)) for id, group in zip(ids, groups, strict=True)]

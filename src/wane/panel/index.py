@@ -156,6 +156,22 @@ def no_stream(id: Any) -> IdError:
     )
 
 
+def repeated(id: Any) -> InputError:
+    """Make the error about a stream that comes twice in a batch."""
+    return InputError(
+        f"stream {id!r} comes more than once in this batch", argument="ids", cure="give it one row, or use run"
+    )
+
+
+def refuse_repeated(ids: list[Any]) -> None:
+    """Raise an error if a stream comes twice in a batch."""
+    seen: set[Any] = set()
+    for id in ids:
+        if id in seen:
+            raise repeated(id)
+        seen.add(id)
+
+
 def signed(ids: Any) -> np.ndarray:
     """Return whole numbers as an array of 64 bits; larger ones are an error."""
     try:
@@ -173,7 +189,7 @@ def signed(ids: Any) -> np.ndarray:
 
 def as_list(values: Any) -> list[Any]:
     """Return keys as a list in which scalars of numpy have become those of Python."""
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray) and values.ndim:
         return (in_microseconds(values) if values.dtype.kind == "M" else values).tolist()
     return values.to_pylist() if hasattr(values, "to_pylist") else [own_kind(v) for v in listed("ids", values)]
 

@@ -19,7 +19,7 @@ from wane.panel import batch, pooled, ticks
 from wane.panel.arrays import Intervals, Played
 from wane.panel.batch import Rows, over_threads, stretches
 from wane.panel.clock import checked_times
-from wane.panel.index import Index
+from wane.panel.index import Index, repeated
 from wane.panel.pool import Pool
 from wane.panel.rows import from_rows, panel_like, rows, shared, use_shared
 from wane.panel.settings import PanelSettings
@@ -281,11 +281,7 @@ class Panel:
             unique, counts = np.unique(places, return_counts=True)
             if len(unique) < len(places):
                 id = (self.index if index is None else index).ids()[unique[np.argmax(counts > 1)]]
-                raise InputError(
-                    f"stream {id!r} comes more than once in this batch",
-                    argument="ids",
-                    cure="give it one row, or use run",
-                )
+                raise repeated(id)
 
     def summary(self) -> dict[str, Any]:
         """Return columns with a row for each stream, in the order of ``ids()``.

@@ -58,11 +58,11 @@ class PanelSettings(Settings):
                 f"a panel makes intervals: the score must be one of real labels, got {score!r}", argument="score"
             )
         method = POOL if method is None else method
-        self.pooled = method == POOL
+        self.pooled = isinstance(method, str) and method == POOL
         trackers: list[Any] = []
         if self.pooled:
             alpha, others = levels_given(alpha, hyperparameters)
-            if others or warm_up:
+            if others or whole("warm_up", warm_up, 0):
                 name = next(iter(others), "warm_up")
                 raise InputTypeError(f"the method {POOL!r} has no setting {name!r}", argument=name, cure="leave it out")
         else:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import EXTREME, INFINITY, described, real_array, scalar
+from wane.checks import EXTREME, INFINITY, described, real_array, scalar, whole
 from wane.errors import InputError, InputTypeError, WaneError
 from wane.state.stateful import Stateful
 
@@ -194,7 +194,7 @@ def sequence(name: str, values: Any) -> Any:
 
 def one_each(values: Any, rounds: int) -> Any:
     """Labels, as many as there are rounds."""
-    values = sequence("y", values)
+    values, rounds = sequence("y", values), whole("rounds", rounds, 0)
     if len(values) != rounds:
         problem = f"must hold {rounds} labels, one a round, got {len(values)}"
         raise InputError(problem, about="y", cure="None or NaN for an unknown one")

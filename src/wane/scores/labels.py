@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import EXTREME, INFINITY, described, real_array, scalar, whole
+from wane.checks import EXTREME, INFINITY, MOST_COORDINATES, described, flag, listed, real_array, room, scalar, whole
 from wane.covered import holds
 from wane.errors import InputError, InputTypeError
 from wane.scores.base import EVERYWHERE, Score, each, if_known, one_each, present, single, table, unlimited
@@ -207,7 +207,7 @@ class APS(LabelScore):
         super().__init__(classes)
         self.seed = None if seed is None else whole("seed", seed, 0, 2**64)
         self.randomised = seed is not None
-        self.allow_empty = bool(allow_empty)
+        self.allow_empty = flag("allow_empty", allow_empty)
 
     def ceiling(self, output: Any) -> float:
         """1, and the penalties: unlikely labels crowd below it."""
@@ -269,7 +269,7 @@ class RAPS(APS):
         if not 0.0 <= self.penalty <= EXTREME:
             raise InputError(f"must be a number in [0, {EXTREME:g}], got {penalty!r}", about="penalty", cure="0 is APS")
         self.k_reg = None if k_reg is None else whole("k_reg", k_reg, 0, 2**53)
-        self.published = bool(published)
+        self.published = flag("published", published)
 
     def ranking(self, p: np.ndarray) -> np.ndarray:
         """The labels, the most probable first; of equally probable ones the last first, as published."""
@@ -317,7 +317,11 @@ def uniforms(seed: int, start: int, count: int) -> np.ndarray:
     >>> uniforms(0, 0, 3).round(4).tolist(), uniforms(0, 2, 1).round(4).tolist()
     ([0.8833, 0.4315, 0.0264], [0.0264])
     """
-    seed, start, count = whole("seed", seed, 0, 2**64), whole("start", start, 0, 2**63), whole("count", count, 0, 2**63)
+    seed, start, count = (
+        whole("seed", seed, 0, 2**64),
+        whole("start", start, 0, 2**63),
+        room("count", count, 0, MOST_COORDINATES),
+    )
     z = (np.arange(count, dtype=np.uint64) + np.uint64(start + 1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -326,10 +330,7 @@ def uniforms(seed: int, start: int, count: int) -> np.ndarray:
 
 def names_of(classes: Any) -> tuple[Any, ...]:
     """The names of the labels, as plain data."""
-    if isinstance(classes, (str, bytes)) or not hasattr(classes, "__len__"):
-        problem = f"must be a sequence of names, one for each probability, got {described(classes)}"
-        raise InputTypeError(problem, about="classes")
-    names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
+    names = tuple(c.item() if isinstance(c, np.generic) else c for c in listed("classes", classes))
     for k, name in enumerate(names):
         if not isinstance(name, (str, int, float)) or name != name:
             problem = f"must be text or a number, got {described(name)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import INFINITY, described, number, scalar
+from wane.checks import INFINITY, described, flag, number, scalar
 from wane.covered import holds
 from wane.errors import InputError, InputTypeError
 from wane.scores.base import EVERYWHERE, Score, each, missing, one_each, present, sequence, unlimited
@@ -49,7 +49,7 @@ class UserScore(Score):
                 raise InputTypeError(f"must be a function, got {described(function)}", about=name)
         self.score_function = score_function
         self.set_function = set_function
-        self.signed = bool(signed)
+        self.signed = flag("signed", signed)
         self.unsure = True
 
     def output(self, value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import EXTREME, INFINITY, described, real_array
+from wane.checks import EXTREME, INFINITY, described, real_array, scalar
 from wane.errors import InputError
 from wane.scores.base import EVERYWHERE, Score, all_moderate, each, missing, one_each, present, table, unlimited
 from wane.scores.sets import Ball, distance
@@ -27,7 +27,7 @@ class NormBall(Score):
 
     def __init__(self, norm: float = 2) -> None:
         """Take the norm."""
-        if isinstance(norm, bool) or norm not in (1, 2, INFINITY):
+        if isinstance(norm, bool) or scalar("norm", norm) not in (1.0, 2.0, INFINITY):
             raise InputError(f"must be 1, 2 or inf, got {described(norm)}", about="norm")
         self.norm = norm
 
@@ -106,4 +106,4 @@ def point(name: str, value: Any) -> np.ndarray:
 
 def absent(y: Any) -> bool:
     """Whether a label is None, NaN, or a vector with a NaN."""
-    return missing(y) or (hasattr(y, "__len__") and any(map(missing, y)))
+    return missing(y) or (hasattr(y, "__len__") and getattr(y, "ndim", 1) > 0 and any(map(missing, y)))

@@ -22,7 +22,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any, BinaryIO, TypeVar
 
-from wane.checks import described
+from wane.checks import described, file_path
 from wane.errors import Cure, InputError, InputTypeError, MissingFileError, SavedFileError
 from wane.state import data as plain_data
 from wane.state import exclusive
@@ -68,7 +68,7 @@ def save(path: Path, obj: Any, *, sync: bool = True) -> None:
     if not isinstance(obj, Stateful) and type(obj) not in SAVED.values():
         problem = f"a learner, a tracker or what is built on them can be saved, got {described(obj)}"
         raise InputTypeError(problem, argument="obj")
-    replace_file(path, written(obj.state_dict()), sync)
+    replace_file(file_path("path", path), written(obj.state_dict()), sync)
 
 
 def load(path: Path, /, **objects: Any) -> Any:
@@ -81,15 +81,14 @@ def load(path: Path, /, **objects: Any) -> Any:
 
 def stored(path: Path) -> dict[str, Any]:
     """The state that a file holds, as plain data, once its checksum is right."""
-    if not os.path.exists(path):
-        raise MissingFileError(
-            f"there is no file {os.fspath(path)!r}", argument="path", cure="give one that save wrote"
-        )
+    path = file_path("path", path)
+    if not os.path.exists(path) or os.path.isdir(path):
+        raise MissingFileError(f"there is no file {path!r}", argument="path", cure="give one that save wrote")
     with open(path, "rb") as file:
         raw = file.read(LONGEST_HEADER)
         if raw.startswith(MAGIC):  # else it may be anything, of any size
             raw += file.read()
-    state: dict[str, Any] = payload(raw, os.fspath(path))
+    state: dict[str, Any] = payload(raw, path)
     return state
 
 

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from wane.checks import one_of
+from wane.checks import file_path, flag, function, mapping, one_of, whole
 from wane.errors import (
     AlarmError,
     FileError,
@@ -83,18 +83,18 @@ class Journal:
         objects: Mapping[str, Any] | None = None,
     ) -> None:
         """Open the journal, or make one."""
-        if isinstance(compact_every, bool) or not isinstance(compact_every, int) or compact_every < 1:
-            problem = f"must be a whole number of records, at least 1, got {compact_every!r}"
-            raise InputError(problem, about="compact_every")
-        self.path = os.path.realpath(path)
+        compact_every = whole("compact_every", compact_every, 1)
+        if start is not None:
+            function("start", start)
+        self.path = os.path.realpath(file_path("path", path))
         self.log = self.path + LOG
         self.sync = {True: "group", False: "none"}[sync] if isinstance(sync, bool) else one_of("sync", sync, SYNC)
         self.compact_every = compact_every
-        self.keep_logs = keep_logs
+        self.keep_logs = flag("keep_logs", keep_logs)
         self.object: Any = None
         self.sequence = self.durable = 0
         self.recovered: Recovery | None = None
-        self._objects = dict(objects or {})
+        self._objects = {} if objects is None else dict(mapping("objects", objects))
         self._mutex = lock_of(self, OUTERMOST, "_mutex")
         self._disk = threading.RLock()  # of the thread that writes to the log; it is taken before the other
         self._process = PROCESS[0]

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, real_array, whole
+from wane.checks import described, file_path, real_array, whole
 from wane.errors import InputError, InputTypeError, MissingFileError, located
 from wane.state.files import Path, replace_file
 from wane.streams.types import About, ForecastStream, LabelStream, ScoreStream, Stream
@@ -56,6 +56,7 @@ def read(path: Path) -> Stream:
     >>> stream.name, stream.y, stream.scores
     ('sales', array([ 9., 12.]), array([0.5, 2. ]))
     """
+    path = file_path("path", path)
     if os.path.isdir(path):
         cure = "give one file, or use wane.streams.read_all for all of it"
         raise InputError(f"{os.fspath(path)!r} is a folder", argument="path", cure=cure)
@@ -69,7 +70,7 @@ def read(path: Path) -> Stream:
 
 def read_all(path: Path) -> list[Stream]:
     """Every stream in a file, or in the files of a folder, in the order of their names; series as they first appear."""
-    name = os.fspath(path)
+    name = file_path("path", path)
     if os.path.isdir(name):
         files = sorted(f for f in os.listdir(name) if not f.startswith(".") and f.lower().endswith(IN_FOLDERS))
         if not files:
@@ -138,8 +139,9 @@ def write(path: Path, stream: Stream, half: bool = False) -> None:
         stream: of any kind.
         half: probabilities with three digits, in a quarter of the room: `read` scales them to add up to 1 again.
     """
-    if not os.fspath(path).endswith(".npz"):
-        raise InputError(f"a stream is written to a file that ends in .npz, got {os.fspath(path)!r}", argument="path")
+    path = file_path("path", path)
+    if not path.endswith(".npz"):
+        raise InputError(f"a stream is written to a file that ends in .npz, got {path!r}", argument="path")
     columns = {name: column for name, column in _columns(stream).items() if column is not None}
     if half and "probs" in columns:
         columns["probs"] = columns["probs"].astype(np.float16)

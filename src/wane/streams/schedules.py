@@ -83,7 +83,7 @@ def shifts(severity: Any) -> tuple[int, ...]:
     >>> shifts([0, 0, 5, 5, 0])
     (2, 4)
     """
-    given = np.asarray(severity)
+    given = real_array("severity", severity)
     if given.ndim != 1:
         raise InputError(f"must have shape (rounds,), got {given.shape}", about="severity")
     return tuple(int(t) for t in np.flatnonzero(given[1:] != given[:-1]) + 1)

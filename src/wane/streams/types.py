@@ -78,7 +78,8 @@ class ForecastStream:
 
     def __post_init__(self) -> None:
         """Check and freeze."""
-        y, y_hat = column("y", self.y), column("y_hat", self.y_hat, len(self.y))
+        y = column("y", self.y)
+        y_hat = column("y_hat", self.y_hat, len(y))
         freeze(self, y=y, y_hat=y_hat)
         if self.scale is not None:
             scale = column("scale", self.scale, len(y))
@@ -127,7 +128,7 @@ class LabelStream:
 
     def __post_init__(self) -> None:
         """Check, scale and freeze."""
-        p = np.array(self.probabilities, dtype=float)
+        p = np.array(real_array("probabilities", self.probabilities))
         if p.ndim != 2 or p.shape[1] < 2:
             cure = "stack 1 - p and p" if p.ndim == 1 or p.shape[-1:] == (1,) else None
             problem = f"{self.name}: probabilities must be (rounds, at least 2 classes), got {p.shape}"

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.checks import MOST_KEPT
 from wane.errors import InputError
-from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds
+from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds, as_seed
 from wane.theory.bounds import lower_bound
 from wane.theory.summaries import statistics
 
@@ -61,7 +62,7 @@ class RandomSigns:
             problem = "is zero; wanted a nonzero number or vector: its direction carries the losses"
             raise InputError(problem, about="comparator")
         v = as_number("variance", variance, strict=True)
-        self.rounds = as_rounds("rounds", rounds)
+        self.rounds = as_rounds("rounds", rounds, MOST_KEPT)
         self.discounts: FloatArray = as_discounts(discounts, self.rounds)
         L = math.sqrt(v / float(statistics(np.zeros(self.rounds), self.discounts).H[-1]))
         if lipschitz is not None and L > as_number("lipschitz", lipschitz) * (1.0 + _ROUNDING):
@@ -82,7 +83,7 @@ class RandomSigns:
 
 def _signs(signs: ArrayLike | None, rounds: int, seed: int | None) -> FloatArray:
     if signs is None:
-        return np.random.default_rng(seed).choice([-1.0, 1.0], size=rounds)
+        return np.random.default_rng(as_seed(seed)).choice([-1.0, 1.0], size=rounds)
     e = as_array("signs", signs, (1,))
     if len(e) != rounds or (np.abs(e) != 1).any():
         problem = f"has length {len(e)}, values {np.unique(e).tolist()}; wanted {rounds} entries, -1 or 1"

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wane.checks import discount_factors, real_array
+from wane.checks import COUNTABLE, described, discount_factors, real_array, whole
 from wane.errors import InputError, InputTypeError
 
 FloatArray = NDArray[np.float64]
@@ -44,16 +44,31 @@ def as_number(name: str, value: float, *, minimum: float = 0.0, strict: bool = F
     return x
 
 
-def as_rounds(name: str, value: int, maximum: int | None = None) -> int:
+def as_rounds(name: str, value: int, maximum: int = COUNTABLE) -> int:
     """Return `value` as an integer in [1, maximum]."""
     try:
         n = operator.index(value)
     except TypeError:
-        raise InputTypeError(f"is {value!r}; wanted a whole number of rounds", about=name, cure="pass an int") from None
-    if n < 1 or (maximum is not None and n > maximum):
-        most = "" if maximum is None else f" <= {maximum}"
-        raise InputError(f"is {n}; wanted 1 <= {name}{most}", about=name)
+        raise InputTypeError(
+            f"is {described(value)}; wanted a whole number of rounds", about=name, cure="pass an int"
+        ) from None
+    if not 1 <= n <= maximum:
+        most = "" if n < 1 and maximum == COUNTABLE else f" <= {maximum}"
+        raise InputError(f"is {described(n)}; wanted 1 <= {name}{most}", about=name)
     return n
+
+
+def as_pair(name: str, value: ArrayLike) -> tuple[float, float]:
+    """Return two finite floats."""
+    a = as_array(name, value, (1,))
+    if a.shape != (2,):
+        raise InputError(f"has {a.size} numbers; wanted two", about=name)
+    return float(a[0]), float(a[1])
+
+
+def as_seed(value: int | None) -> int | None:
+    """Return a seed for numpy's random numbers; None draws one."""
+    return None if value is None else whole("seed", value, 0)
 
 
 def as_point(name: str, value: ArrayLike) -> float | FloatArray:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from wane.checks import share, whole
+from wane.checks import COUNTABLE, listed, share, whole
 from wane.errors import InputError, InputTypeError
 from wane.theory.arguments import as_array, as_number, as_rounds, same_length
 from wane.theory.bounds import base_bound
@@ -188,7 +188,7 @@ def nested_coverage_bounds(
 
     Reference: not in the paper.
     """
-    levels = [_at_most_half("alphas", a) for a in alphas]
+    levels = [_at_most_half("alphas", a) for a in listed("alphas", alphas)]
     v = as_array("variances", variances, (1,))
     if len(v) != len(levels) or not levels or any(b <= a for a, b in pairwise(levels)):
         raise InputError(
@@ -266,6 +266,8 @@ def target_rate_rounds(alpha: float, tolerance: float, max_score: float, epsilon
     low, high = 0, 1
     while too_few(high):
         low, high = high, 2 * high
+        if high >= COUNTABLE:
+            raise InputError(f"must be met within {COUNTABLE} rounds, got {tolerance!r}", about="tolerance")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if too_few(middle) else (low, middle)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.checks import MOST_KEPT
 from wane.errors import InputError
-from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds
+from wane.theory.arguments import FloatArray, as_array, as_discounts, as_number, as_rounds, as_seed
 from wane.theory.losses import Absolute
 from wane.theory.regret import weights
 
@@ -52,11 +53,11 @@ class DriftingTarget:
         seed: int | None = None,
     ) -> None:
         """Draw the whole path of the target."""
-        self.rounds = as_rounds("rounds", rounds)
-        d = 1 if dim is None else as_rounds("dim", dim)
+        self.rounds = as_rounds("rounds", rounds, MOST_KEPT)
+        d = 1 if dim is None else as_rounds("dim", dim, MOST_KEPT // self.rounds)
         every = as_rounds("segment", segment)
         size, speed = as_number("jump", jump), as_number("drift", drift)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(as_seed(seed))
         parts = -(-self.rounds // every)
         jumps = rng.normal(scale=size, size=(parts, d))
         directions = rng.normal(size=(parts, d))

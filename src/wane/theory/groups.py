@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln
 
-from wane.checks import share, whole
+from wane.checks import described, flag, room, share, whole
 from wane.errors import InputError
 from wane.theory.arguments import as_array, as_number
 from wane.theory.calibration import RELATIVE
@@ -23,6 +23,7 @@ from wane.theory.potentials import potential
 
 TURN = 2.5  # hints: the potential of a group rises from here on, whatever the variance
 DEPTH = 21.0  # squared hints: the potential of a group is at least -epsilon sqrt(v + 21 h^2)
+MOST_GROUPS = 1000  # of the game below, whose thresholds grow like Fibonacci numbers: far more would overflow
 
 
 def group_reach(alpha: float, max_score: float, base: float = 0.0, scale: float = 1.0, cap: float = 0.0) -> float:
@@ -116,12 +117,14 @@ def group_certificate(
     if (v < 0.0).any():
         j = int(np.argmax(v < 0.0))
         raise InputError(f"is {v[j]}; wanted a number >= 0: it sums squares", about="variances", row=j)
-    h, total = max(a, 1.0 - a) * np.broadcast_to(np.asarray(rows, dtype=float), v.shape), as_number("won", won)
-    if not (h > 0.0).all():
-        raise InputError(f"must be at least 1, got {np.min(rows)}", about="rows")
+    sizes, total = as_array("rows", rows, (0, 1)), as_number("won", won)
+    if sizes.shape not in ((), v.shape) or not (sizes > 0.0).all():
+        problem = f"must be one number, or {len(v)}, one for each group, at least 1, got {described(rows)}"
+        raise InputError(problem, about="rows")
+    h = max(a, 1.0 - a) * np.broadcast_to(sizes, v.shape)
     depths = eps * np.sqrt(v + DEPTH * h * h)
     limits = total + depths.sum() - depths
-    invert = _closed if closed else _inverted
+    invert = _closed if flag("closed", closed) else _inverted
     return np.array([invert(float(v[j]), float(h[j]), eps, float(limits[j])) for j in range(len(v))])
 
 
@@ -203,7 +206,7 @@ class FibonacciAdversary:
 
     def __init__(self, groups: int, reach: float = 1.0) -> None:
         """Fix the stages."""
-        self.groups = whole("groups", groups, 1)
+        self.groups = room("groups", groups, 1, MOST_GROUPS)
         self.reach = as_number("reach", reach, strict=True)
         self.members = [[k for k in range(i + 1) if k == i or (i - k) % 2] for i in range(self.groups)]
         self.thresholds: list[float] = []

@@ -8,11 +8,11 @@ References: Daniely, Gonen, Shalev-Shwartz, "Strongly adaptive online learning" 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 
 from numpy.typing import ArrayLike
 
+from wane.checks import function, whole
 from wane.errors import InputError
 from wane.theory.arguments import as_array, as_discounts, as_number, as_rounds
 from wane.theory.regret import weights
@@ -62,8 +62,8 @@ def covering(start: int, stop: int, levels: int = 24) -> list[tuple[int, int]]:
     >>> covering(2, 13)     # in the count from 1 of the papers, [3, 3], [4, 7] and the beginning [8, 13] of [8, 15]
     [(2, 3), (3, 7), (7, 13)]
     """
-    a, b = operator.index(start), operator.index(stop)
-    if not 0 <= a < b:
+    a, b = whole("start", start, 0), whole("stop", stop, 0)
+    if a >= b:
         raise InputError(f"start is {a} and stop is {b}; wanted 0 <= start < stop", argument="start")
     longest = 1 << (as_rounds("levels", levels) - 1)
     pieces = []
@@ -122,6 +122,7 @@ def strongly_adaptive_bound(
     241.3
     """
     unit = as_number("diameter", diameter) * as_number("lipschitz", lipschitz)
+    function("base", base)
     total = 0.0
     for first, end in covering(start, stop, levels):
         n, b = end - first, first + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from wane.errors import InputError
-from wane.theory.arguments import as_number
+from wane.theory.arguments import as_number, as_pair
 from wane.theory.calibration import largest_sum
 
 UNIT = 0.1  # the correction is measured in at least this share of the largest score
@@ -61,5 +61,6 @@ def pool_bound(
     upper = largest_sum(variance, h, (CAP + CAP_EARLY) / UNIT, EPSILON) + (d + 1.0 + exceptions) * (1.0 - a)
     lower = largest_sum(variance, h, 1.0, EPSILON) + (d + 1.0) * a
     if narrower is not None:  # a radius that the narrower level has lifted is missed when that level is missed
-        lower += narrower[1] - narrower[0] + d + 1.0
+        low, high = as_pair("narrower", narrower)
+        lower += high - low + d + 1.0
     return -lower, upper

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from scipy.special import betaln
 
-from wane.checks import share, whole
+from wane.checks import positive, share, whole
 from wane.theory.arguments import as_number
 from wane.theory.calibration import LARGEST
 
@@ -38,6 +38,8 @@ def portfolio_bet(misses: float, covers: float, alpha: float, epsilon: float = 1
     >>> portfolio_bet(1, 9, 0.1), portfolio_bet(5, 5, 0.1) > portfolio_bet(4, 6, 0.1) > 0.0 > portfolio_bet(0, 9, 0.1)
     (0.0, True)
     """
+    alpha, epsilon, prior = share("alpha", alpha), as_number("epsilon", epsilon, strict=True), positive("prior", prior)
+    misses, covers = as_number("misses", misses), as_number("covers", covers)
     edge = (misses + prior * alpha) / (misses + covers + prior) - alpha
     if abs(edge) < 1e-15:  # at the right rate, up to rounding
         return 0.0
@@ -87,7 +89,7 @@ def portfolio_bounds(
     """
     a, N = share("alpha", alpha), whole("rounds", rounds, 0)
     high, low = as_number("reach", reach), as_number("drop", drop)
-    eps, kappa = as_number("epsilon", epsilon, strict=True), as_number("prior", prior, strict=True)
+    eps, kappa = as_number("epsilon", epsilon, strict=True), positive("prior", prior)
     d = whole("delay", delay, 0)
     if max(high, low) >= 0.1 * LARGEST * eps:
         return -math.inf, math.inf

@@ -82,8 +82,12 @@ def prediction_rule(v: ArrayLike, s: ArrayLike, h: ArrayLike, epsilon: float = 1
 
 def _checked(v: ArrayLike, s: ArrayLike, h: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The three arguments as arrays of one shape, v and h nonnegative."""
-    arrays = (as_array(name, x, _ANY_SHAPE) for name, x in (("v", v), ("s", s), ("h", h)))
-    v, s, h = np.broadcast_arrays(*arrays)
+    arrays = [as_array(name, x, _ANY_SHAPE) for name, x in (("v", v), ("s", s), ("h", h))]
+    try:
+        v, s, h = np.broadcast_arrays(*arrays)
+    except ValueError:
+        problem = f"v, s and h have the shapes {[a.shape for a in arrays]}; wanted shapes that fit each other"
+        raise InputError(problem, argument="v") from None
     if (v < 0).any() or (h < 0).any():
         raise InputError(
             f"smallest v is {v.min()}, smallest h is {h.min()}; wanted both >= 0: v sums squares, h is a size",

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from wane.checks import MOST_KEPT
 from wane.errors import InputError
 from wane.theory.arguments import (
     FloatArray,
@@ -46,7 +47,7 @@ def weights(discounts: ArrayLike, rounds: int | None = None) -> FloatArray:
 
     Reference: the factor of round t in Eq. (1).
     """
-    d = as_discounts(discounts, None if rounds is None else as_rounds("rounds", rounds)).tolist()
+    d = as_discounts(discounts, None if rounds is None else as_rounds("rounds", rounds, MOST_KEPT)).tolist()
     w = [1.0] if d else []
     for discount in reversed(d[1:]):
         w.append(aged(discount, w[-1]))

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wane.checks import described, positive
-from wane.errors import InputError
+from wane.checks import flag, positive, whole
 from wane.trackers.base import Tracker
 from wane.trackers.history import History, higher, inverted_cdf
 from wane.trackers.losses import missed
@@ -91,8 +90,6 @@ class AdaptiveConformal(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Nothing seen; the level is alpha."""
-        if isinstance(burn_in, bool) or not hasattr(burn_in, "__index__") or burn_in < 0:
-            raise InputError(f"must be a number of rounds, got {described(burn_in)}", about="burn_in")
         self.published = chosen_preset(published, PRESETS)
         self.authors = self.published is True
         self.empties = not self.published
@@ -103,9 +100,9 @@ class AdaptiveConformal(Tracker):
         self.gamma = positive("gamma", gamma)
         self.past = History(window)
         self.window = self.past.window
-        self.burn_in = burn_in
-        self.finite_sample = bool(finite_sample)
-        self.clip = bool(clip)
+        self.burn_in = whole("burn_in", burn_in, 0)
+        self.finite_sample = flag("finite_sample", finite_sample)
+        self.clip = flag("clip", clip)
 
     def level_changed(self, miss: float) -> None:
         """The level moves with alpha."""

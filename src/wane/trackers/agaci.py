@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import EXTREME, LARGEST
+from wane.checks import EXTREME, LARGEST, flag
 from wane.errors import InputError
 from wane.trackers.base import Tracker
 from wane.trackers.faci import GAMMAS, mean, steps
@@ -76,7 +76,7 @@ class AggregatedConformal(Tracker):
         n = len(self.gammas)
         if n < 2:
             raise InputError("must hold at least two steps", about="gammas", cure="with one, use 'aci'")
-        self.clip = bool(clip)
+        self.clip = flag("clip", clip)
         self.levels: Any = np.zeros(n).data
         self.weights: Any = np.full(n, 1.0 / n).data
         self.etas: Any = np.zeros(n).data

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import EXTREME, described, discount_factor, number, scalar, share
+from wane.checks import EXTREME, discount_factor, listed, number, one_of, scalar, share
 from wane.errors import InputError, Setting
 from wane.state import data as plain_data
 from wane.state.cells import Cells
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 from wane.trackers.losses import at_tie
+
+DOMAINS = ("nonnegative", "real")  # of scores
 
 
 class Tracker(Stateful):
@@ -41,10 +43,8 @@ class Tracker(Stateful):
 
     def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error", tie: str = "miss") -> None:
         """Every tracker has a miss rate, a domain of scores, and rules for missing scores and for ties."""
-        if domain not in ("nonnegative", "real"):
-            raise InputError(f"must be 'nonnegative' or 'real', got {described(domain)}", about="domain")
-        if on_missing not in ("error", "skip"):
-            raise InputError(f"must be 'error' or 'skip', got {described(on_missing)}", about="on_missing")
+        one_of("domain", domain, DOMAINS)
+        one_of("on_missing", on_missing, ("error", "skip"))
         self.at_tie = at_tie(tie, self.ties)
         self.tie = tie
         self.alpha = alpha
@@ -159,7 +159,7 @@ class Tracker(Stateful):
 
     def _recall(self, note: Any) -> None:
         """Take back what a note says, for the score that is learned next."""
-        rows = np.array([[number("note", value) for value in note]], dtype=float)
+        rows = np.array([[number("note", value) for value in listed("note", note)]], dtype=float)
         if rows.shape[1] != self.noted():
             raise InputError(f"must hold {self.noted()} numbers, got {rows.shape[1]}", about="note")
         if rows.size:

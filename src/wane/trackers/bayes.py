@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import positive, room, scalar
+from wane.checks import flag, positive, room, scalar
 from wane.errors import InputError
 from wane.state.limits import MOST
 from wane.trackers.base import Tracker
@@ -74,7 +74,7 @@ class Bayes(Tracker):
         if not 0.0 <= self.discount <= 1.0:
             raise InputError(f"must lie in [0, 1], got {discount!r}", about="discount", cure="1 forgets nothing")
         self.cells = room("cells", cells, 1)
-        self.published = bool(published)
+        self.published = flag("published", published)
         self.counts = zeros(self.cells)
         self.n = 0.0
         self.steady = 0.0  # the weight of the prior, where it is constant

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import whole
-from wane.trackers.base import Tracker
+from wane.checks import one_of, whole
+from wane.trackers.base import DOMAINS, Tracker
 from wane.trackers.context import fill, rows_for
 from wane.trackers.mixture import Mixture
 from wane.trackers.room import room
@@ -52,7 +52,7 @@ class Blend(Tracker):
 
     def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error", context: int = 0) -> None:
         """Nothing seen."""
-        signed = domain == "real"
+        signed = one_of("domain", domain, DOMAINS) == "real"
         self.context = whole("context", context, 0)
         self.unit = SteadyScale()
         self.model = LogScale(PERIODS, self.context)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, number, positive, room, scalar
+from wane.checks import described, flag, number, positive, room, scalar
 from wane.errors import InputError, InputTypeError
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
@@ -192,7 +192,7 @@ class Control(Tracker):
                 )
         self.scorecaster = scorecaster
         self.casting = scorecaster is not None
-        self.late = bool(late)
+        self.late = flag("late", late)
         self.q = 0.0
         self.total = 0.0  # of err - alpha, over all rounds
         self.before = 0.0  # the same without the last round

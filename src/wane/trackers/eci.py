@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import positive, room
+from wane.checks import flag, positive, room
 from wane.trackers.base import Tracker
 from wane.trackers.control import Range
 from wane.trackers.losses import missed
@@ -70,7 +70,7 @@ class ErrorQuantified(Tracker):
         self.rate = positive("rate", rate)
         self.scale = positive("scale", scale)
         self.window = room("window", window, 0)
-        self.output_only = bool(output_only)
+        self.output_only = flag("output_only", output_only)
         self.q = 0.0
         self.extra = 0.0  # the error term of the last round, when it is not in q
         self.spread = Range(max(1, self.window))

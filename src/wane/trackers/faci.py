@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, positive
+from wane.checks import described, flag, one_of, positive, whole
 from wane.errors import InputError, InputTypeError
 from wane.trackers.aci import PACKAGE
 from wane.trackers.base import Tracker
@@ -108,13 +108,11 @@ class QuantileExperts(Tracker):
         window: int | None = None,
     ) -> None:
         """Nothing seen; every level is alpha."""
-        if method not in ("faci", "dtaci"):
-            raise InputError(f"must be 'faci' or 'dtaci', got {described(method)}", about="method")
-        self.method = method
+        self.method = one_of("method", method, ("faci", "dtaci"))
         self.bounded = method == "faci"
         self.gammas, self.rates = steps(gammas)
         self.eta = None if eta is None else positive("eta", eta)
-        self.clip = bool(clip)
+        self.clip = flag("clip", clip)
         self.published = chosen_preset(published, DTACI)
         self.authors, self.own = self.published is True, self.published == PACKAGE
         if self.own and self.bounded:
@@ -275,9 +273,7 @@ def steps(gammas: Any) -> tuple[tuple[float, ...], Any]:
 
 def sharing(interval: Any, sigma: Any) -> tuple[int, float | None, float]:
     """The length of a stretch, the share as given, and the share to use."""
-    if isinstance(interval, bool) or not hasattr(interval, "__index__") or interval < 1:
-        raise InputError(f"must be a number of rounds, got {described(interval)}", about="interval")
-    length = interval.__index__()
+    length = whole("interval", interval, 1)
     if sigma is None:
         return length, None, 1.0 / (2.0 * length)
     share = positive("sigma", sigma)

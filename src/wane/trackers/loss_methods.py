@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from wane.checks import described, positive
+from wane.checks import described, one_of, positive
 from wane.domains import Nonnegative
 from wane.errors import InputError
 from wane.learners.adagrad import AdaGrad
@@ -15,6 +15,7 @@ from wane.learners.base import Learner
 from wane.learners.coin_betting import CoinBetting
 from wane.learners.odd import OddMagnitudeLearner
 from wane.learners.simplified import SimplifiedMagnitudeLearner
+from wane.trackers.base import DOMAINS
 from wane.trackers.loss_tracker import LossTracker
 from wane.trackers.losses import Loss, Pinball, SkewedQuadratic, UserLoss
 from wane.trackers.registry import NEEDED, register
@@ -61,7 +62,9 @@ def scale_free(
 ) -> LossTracker:
     """Scale-free gradient descent (Bhatnagar et al. 2023)."""
     largest = positive("max_score", max_score)
-    learner = AdaGrad(largest / math.sqrt(3.0), domain=None if domain == "real" else Nonnegative())
+    learner = AdaGrad(
+        largest / math.sqrt(3.0), domain=None if one_of("domain", domain, DOMAINS) == "real" else Nonnegative()
+    )
     return LossTracker(learner, Pinball(alpha, tie), domain, on_missing)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, number
+from wane.checks import described, flag, number
 from wane.errors import InputError, InputTypeError
 from wane.learners.base import Learner
 from wane.learners.magnitude import MagnitudeLearner
@@ -120,6 +120,8 @@ class LossTracker(Tracker):
     def begin_with(self, epsilon: float) -> None:
         """Start anew with this epsilon, as ``warm_start`` does with the one that it has guessed."""
         given = {k: getattr(self.learner, k) for k in self.learner.parameters}
+        if "epsilon" not in given:
+            raise InputError(f"is no setting of {type(self.learner).__name__}", about="epsilon")
         self._adopt(type(self.learner)(**{**given, "epsilon": epsilon}))
         self.waiting = 0.0
 
@@ -183,7 +185,7 @@ class LossTracker(Tracker):
         2.7
         """
         learner = self._with_guarantees()
-        return (learner.a if clipped else self.total) * learner.h.value
+        return (learner.a if flag("clipped", clipped) else self.total) * learner.h.value
 
     def gradient_bound(self, max_score: float | None = None) -> float:
         r"""A bound on abs(gradient_sum()) that holds whatever the scores were: ``wane.theory.coverage_bound``.

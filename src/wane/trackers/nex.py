@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import scalar
+from wane.checks import flag, scalar
 from wane.errors import InputError
 from wane.trackers.base import Tracker
 from wane.trackers.registry import register
@@ -67,7 +67,7 @@ class NexConformal(Tracker):
             raise InputError(
                 f"must be > 0 and <= {LARGEST_DECAY}, got {decay!r}", about="decay", cure="'split' forgets nothing"
             )
-        self.finite_sample = bool(finite_sample)
+        self.finite_sample = flag("finite_sample", finite_sample)
         length = kept_scores(self.decay)
         self.length = length
         self.powers = np.exp(math.log(self.decay) * np.arange(length + 1)).data

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import alpha_of, described
+from wane.checks import alpha_of, described, flag
 from wane.errors import InputError, InputTypeError, Setting
 from wane.trackers.base import Tracker
 
@@ -78,7 +78,7 @@ def chosen_preset(published: Any, known: dict[Any, Any]) -> Any:
     (False, 'adaptiveconformal')
     """
     if not isinstance(published, str):
-        return bool(published)
+        return flag("published", published)
     if published not in known:
         named = ["False", *map(repr, known)]
         raise InputError(
@@ -141,8 +141,10 @@ def refuse_unknown(given: Iterable[Any]) -> None:
     if not wanted:
         raise InputError("no method is given", argument="method", cure=f"known are {known}")
     for name in wanted:
+        if not isinstance(name, str):
+            raise InputError(f"must be a name, got {described(name)}", about="method", cure=f"known are {known}")
         if name not in METHODS:
-            near = difflib.get_close_matches(str(name), METHODS, 1)
+            near = difflib.get_close_matches(name, METHODS, 1)
             meant = f"did you mean {near[0]!r}? " if near else ""
             if name == "pool":
                 meant = "pool is a method of wane.Panel and of tables with several series; "

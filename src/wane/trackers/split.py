@@ -10,6 +10,7 @@ Differences from the code behind the published table (Bhatnagar et al. 2023, arX
 
 from __future__ import annotations
 
+from wane.checks import flag
 from wane.trackers.base import Tracker
 from wane.trackers.history import History, finite_sample, inverted_cdf
 from wane.trackers.registry import register
@@ -41,7 +42,7 @@ class SplitConformal(Tracker):
     ) -> None:
         """Nothing seen."""
         super().__init__(alpha, domain, on_missing)
-        self.finite_sample = bool(finite_sample)
+        self.finite_sample = flag("finite_sample", finite_sample)
         self.past = History()
 
     @property
