@@ -18,7 +18,8 @@ LARGEST = 1e300  # an entry of a vector: its norm then fits a float in any dimen
 SMALLEST_SHARE = 1e-9  # fewer misses than one in a billion rounds cannot be told from none
 COUNTABLE = 1 << 62  # no count gets here
 MOST_KEPT = 10_000_000  # how many numbers a window or a synthetic stream may hold
-MOST_COORDINATES = 10**9  # of a vector, which takes 8 GB then
+MOST_HEARD = 1000  # numbers beside an output, of which a regression keeps all products
+MOST_COORDINATES = 1_000_000_000  # of a vector, which takes 8 GB then
 EXTREME = 1e150  # hyperparameters lie within [1/EXTREME, EXTREME], so that products of two of them are finite
 
 

@@ -90,10 +90,10 @@ def main(seconds, seed):
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, share, play in (
-            ("magl", 0.45, lambda rng: tracked("magl", rng)),
-            ("auto", 0.25, lambda rng: tracked("auto", rng)),
-            ("pool", 0.15, pooled),
-            ("journal", 0.15, lambda rng: journalled(Path(folder) / "x.wane", rng)),
+            ("magl", 0.28, lambda rng: tracked("magl", rng)),
+            ("auto", 0.5, lambda rng: tracked("auto", rng)),
+            ("pool", 0.1, pooled),
+            ("journal", 0.12, lambda rng: journalled(Path(folder) / "x.wane", rng)),
         ):
             chunks = play(np.random.default_rng([seed, *name.encode()]))
             rounds, coverage, growth, ratio = watched(chunks, share * seconds)

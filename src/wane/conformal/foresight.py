@@ -41,7 +41,8 @@ def checked_context(context: Any, count: int) -> tuple[float, ...]:
         return (0.0,) * count
     numbers = np.atleast_1d(real_array("context", context))
     if numbers.shape != (count,):
-        raise InputError(f"must be {count} numbers, got shape {numbers.shape}", about="context", cure=HEARD)
+        found = numbers.size if numbers.ndim == 1 else f"an array of shape {numbers.shape}"
+        raise InputError(f"must be {count} numbers, got {found}", about="context", cure=HEARD)
     return tuple([number("context", value) for value in numbers.tolist()])
 
 

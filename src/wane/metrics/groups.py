@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import share
-from wane.errors import InputError
+from wane.checks import described, listed, mapping, real_array, share
+from wane.errors import InputError, InputTypeError
 from wane.metrics.base import hits
+from wane.state.encoding import checked_key
 
 ERRORS = 3.0  # standard errors that chance allows
 LEAST = 100  # labels, below which a group is not called the worst
@@ -84,11 +85,14 @@ def group_coverage(covered: Any, groups: Mapping[str, Sequence[Any]], alpha: flo
     >>> [(group.name, group.coverage) for group in found]
     [('day mo', 0.5), ('day tu', 1.0), ('shop 1', 1.0), ('shop 2', 0.5)]
     """
-    level, inside = share("alpha", alpha), np.asarray(covered, dtype=float)
+    level, inside = share("alpha", alpha), real_array("covered", covered)
+    if inside.ndim != 1:
+        raise InputError(f"must have shape (rounds,), got {inside.shape}", about="covered")
     known = ~np.isnan(inside)
     inside = hits(np.where(known, inside, 0.0))
     found = []
-    for column, values in groups.items():
+    for column, given in mapping("groups", groups).items():
+        values = [None if value is None else checked_key(value) for value in listed("groups", given)]
         if len(values) != len(inside):
             problem = f"must have one value of {column} for each of the {len(inside)} rounds, got {len(values)}"
             raise InputError(problem, about="groups")
@@ -108,5 +112,9 @@ def worst_group(groups: Iterable[GroupMetrics]) -> GroupMetrics | None:
     >>> worst_group([GroupMetrics("day", d, 0.1, 200, misses) for d, misses in enumerate([20, 31, 14])]).value
     1
     """
-    judged = [group for group in groups if group.labels >= LEAST]
+    every = listed("groups", groups)
+    for row, group in enumerate(every):
+        if not isinstance(group, GroupMetrics):
+            raise InputTypeError(f"must be a GroupMetrics, got {described(group)}", about="groups", row=row)
+    judged = [group for group in every if group.labels >= LEAST]
     return max(judged, key=lambda group: abs(group.error) / group.labels, default=None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import one_of, whole
+from wane.checks import MOST_HEARD, one_of, whole
 from wane.trackers.base import DOMAINS, Tracker
 from wane.trackers.context import fill, rows_for
 from wane.trackers.mixture import Mixture
@@ -53,7 +53,7 @@ class Blend(Tracker):
     def __init__(self, alpha: float, domain: str = "nonnegative", on_missing: str = "error", context: int = 0) -> None:
         """Nothing seen."""
         signed = one_of("domain", domain, DOMAINS) == "real"
-        self.context = whole("context", context, 0)
+        self.context = whole("context", context, 0, MOST_HEARD + 1)
         self.unit = SteadyScale()
         self.model = LogScale(PERIODS, self.context)
         self.recent = RecentScale(FAST)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import LARGEST, described, number, positive, room, whole
+from wane.checks import LARGEST, MOST_HEARD, described, number, positive, whole
 from wane.errors import InputTypeError
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
@@ -27,7 +27,6 @@ QUIET = 1e-12  # of the largest score: the least that a steady scale can be, aft
 SHORTEST, FAINTEST = 0.2, 0.02  # of the long average: the least of a recent scale, and of another average
 EVERY = 16  # rounds between two solutions of the regression: it hardly moves in fewer
 LEAST = 0.01  # an average is at least this share of the mean of all scores: silence must not make a scale of 0
-MOST_HEARD = 1000  # numbers that a user gives beside an output: the regression takes their squares in memory
 PERIODS = (7, 24, 48, 168)  # rounds in a week of days, a day of hours and of half hours, a week of hours
 REMEMBERED, RIDGE = 0.9999, 1.0  # the discount of the regression, and the rounds that its prior is worth
 SEASON_RATE, FLOOR = 0.2, 0.05  # of the mean at a place of a period; the share of the average that scores have at least
@@ -180,7 +179,7 @@ class LogScale(ScaleModel):
         if isinstance(periods, (str, bytes)) or not hasattr(periods, "__iter__"):
             raise InputTypeError(f"must be whole numbers of rounds, got {described(periods)}", about="periods")
         self.periods = tuple(whole("periods", p, 2, 100_001) for p in periods)
-        self.context = room("context", context, 0, MOST_HEARD)
+        self.context = whole("context", context, 0, MOST_HEARD + 1)
         self.lengths: Any = np.array(self.periods, dtype=np.intp).data
         self.long_kept = math.exp(-math.log(2.0) / LONG)
         self.mean = self.long = self.long_weight = 0.0
