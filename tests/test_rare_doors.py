@@ -69,6 +69,9 @@ DOORS = {
     "too many weights": lambda: theory.weights(0.9, 2**62),
     "too many uniforms": lambda: scores.uniforms(0, 0, 2**62),
     "a group that is a list": lambda: wane.panel.Groups("magl").predict(["a"], [0.0], [[1]]),
+    "one group": lambda: trackers.Grouped(0.1, groups=np.int64(3)),
+    "groups that are lists": lambda: trackers.Grouped(0.1, groups=[["a"]]),
+    "one id for all rounds": lambda: conformal_object().run([1.0], [1.0], ids=0.5),
     "groups of a list": lambda: wane.panel.Groups("pool").update([[1]], [0.0]),
 }
 

@@ -24,7 +24,7 @@ from doors import GOOD, HOSTILE, fresh, functions, parameters, settings
 from wane.errors import WaneError
 
 LONGEST = 10.0  # seconds of one call
-SHOWN = 2000  # failures that are printed
+SHOWN = 20  # failures that are printed
 
 
 class Hung(BaseException):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.checks import discount_factors, whole
+from wane.checks import discount_factors, listed, whole
 from wane.conformal import groups as groups_in
 from wane.conformal.foresight import foreseen
 from wane.conformal.labels import note
@@ -180,7 +180,7 @@ def checked_ids(oc: OnlineConformal, ids: Any, rounds: int) -> Any:
     if ids is None:
         first, last = oc.next_id, oc.next_id + rounds
         return np.arange(first, last) if last < 1 << 63 else list(range(first, last))
-    names = [checked_key(key) for key in ids]
+    names = [checked_key(key) for key in listed("ids", ids)]
     if len(names) != rounds:
         raise InputError(f"must be one a round, {rounds}, got {len(names)}", about="ids")
     if len(set(names)) < rounds or not oc._waiting.pending.keys().isdisjoint(names):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wane.checks import described, positive, scalar, whole
+from wane.checks import described, listed, positive, scalar, whole
 from wane.errors import InputError, InputTypeError
 from wane.trackers.base import Tracker
 from wane.trackers.calibrated import Given
@@ -259,9 +259,9 @@ def checked_names(names: Any) -> tuple[str, ...]:
     """
     if isinstance(names, str):
         raise InputTypeError(f"must be several names, got the text {names!r}", about="groups", cure=f"give [{names!r}]")
-    found = tuple(dict.fromkeys(names))
-    for name in found:
+    given = listed("groups", names)
+    for name in given:
         if not isinstance(name, str) or name == EVERYTHING:
             problem = f"must be names of your own, got {described(name)}"
             raise InputError(problem, about="groups", cure=f"give text; {EVERYTHING!r} is always a group")
-    return found
+    return tuple(dict.fromkeys(given))
