@@ -1,6 +1,8 @@
 """Results in a notebook: frames, small tables, charts and reports that say what the arrays say."""
 
+import logging
 import re
+import time
 
 import numpy as np
 import pytest
@@ -114,3 +116,37 @@ def test_frames_of_every_library_become_pandas(panel, library):
     frame = module.table(rows) if library == "pyarrow" else module.DataFrame(rows)
     again = wane.panel.run(frame, id="shop", time="day", y="sales", y_hat="forecast")
     assert isinstance(again.to_frame(), pd.DataFrame) and again._repr_html_() == result._repr_html_()
+
+
+class Slow(wane.trackers.Tracker):
+    """A tracker that takes its time."""
+
+    parameters = ("alpha",)
+    memory = ("rounds",)
+
+    def __init__(self, alpha):
+        super().__init__(alpha)
+
+    def _predict(self):
+        time.sleep(0.02)
+        return 1.0
+
+    def _update(self, score, radius, discount):
+        pass
+
+
+def test_long_replays_say_how_far_they_are(capsys, monkeypatch):
+    monkeypatch.setattr(showing, "EVERY", 0.05)
+    for progress in (True, False):
+        wane.OnlineConformal(Slow(0.1)).run(np.zeros(20), np.zeros(20), progress=progress)
+        said = capsys.readouterr().err
+        counts = [int(n) for n in re.findall(r"\r(\d+) of 20 rounds", said)]
+        assert bool(counts) == progress and counts == sorted(counts) and all(0 <= n <= 20 for n in counts)
+
+
+def test_alarms_are_logged_for_those_who_listen(caplog):
+    oc = wane.OnlineConformal("magl", alpha=0.1, window=20)
+    with caplog.at_level(logging.WARNING, logger="wane"):
+        oc.run(np.zeros(200), np.r_[np.zeros(100), np.full(100, 50.0)])
+    assert any("coverage of the last labels is low" in record.getMessage() for record in caplog.records)
+    assert any(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("wane").handlers)

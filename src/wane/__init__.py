@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from wane.panel import Panel
     from wane.state.files import load, save
     from wane.state.journal import Journal, JournalWarning
+
+logging.getLogger("wane").addHandler(logging.NullHandler())  # silent, unless the program that uses it listens
 
 __all__ = [
     "AlarmError",

@@ -6,8 +6,11 @@ called from below: a result knows its rows, and the report knows how to draw the
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Iterable, Mapping
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -15,6 +18,7 @@ import numpy as np
 
 from wane.errors import InputError, MissingExtraError, installing
 
+EVERY = 0.5  # seconds between two looks at a long call
 LAST = 300  # rounds that a chart shows unless it is told otherwise: more cannot be told apart
 BAND, TRUE, MISSED = "#9ecae1", "#333333", "#d62728"  # colours of the band, of true values, and of those outside
 
@@ -86,6 +90,40 @@ def band(
     ax.set(title=title, xlabel=unit)
     ax.legend(frameon=False, ncols=3, fontsize="small")
     return ax
+
+
+@contextlib.contextmanager
+def progress(wanted: bool, total: int, done: Callable[[], int], what: str = "rounds") -> Iterator[None]:
+    """While the block runs, write to standard error how far it is; nothing if it is not wanted, or soon over.
+
+    Args:
+        wanted: whether to write anything.
+        total: how many rounds there are.
+        done: tells how many are done. It is called from another thread, so that compiled loops are not held up.
+        what: the name of what is counted.
+    """
+    if not wanted:
+        yield
+        return
+    over = threading.Event()
+
+    def watch() -> None:
+        shown = False
+        while not over.wait(EVERY):
+            count = min(max(done(), 0), total)
+            sys.stderr.write(f"\r{count:,} of {total:,} {what} ({100 * count // max(total, 1)} %)")
+            sys.stderr.flush()
+            shown = True
+        if shown:
+            sys.stderr.write("\n")
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def report(path: Any, tracks: Iterable[Mapping[str, Any]], title: str, settings: Mapping[str, Any]) -> None:

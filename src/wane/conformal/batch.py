@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wane import showing
 from wane.checks import discount_factors, listed, whole
 from wane.conformal import groups as groups_in
 from wane.conformal.foresight import foreseen
@@ -43,6 +44,7 @@ def run(
     late: list[tuple[Any, Any]],
     context: Any = None,
     groups: Any = None,
+    progress: bool = False,
 ) -> tuple[Table, list[Alarm]]:
     """Play all rounds, and return the table and the alarms that the caller has to deliver.
 
@@ -102,8 +104,9 @@ def run(
             groups_in.add(oc)
         # Play the rounds. If a tracker raises, the error names the round that was being predicted.
         try:
-            arrays = (floors, below, above, d, radii, own, playing, given, notes, slots)
-            play_rows(oc._levels, n, n + rounds, 0, n, pos.data, rounds, delay + 1, *[array.data for array in arrays])
+            arrays = [array.data for array in (floors, below, above, d, radii, own, playing, given, notes, slots)]
+            with showing.progress(progress, rounds, lambda: int(playing[0]) - n):
+                play_rows(oc._levels, n, n + rounds, 0, n, pos.data, rounds, delay + 1, *arrays)
         except BaseException as error:
             plain_data.name_round(error, int(playing[0]) - n)
             raise

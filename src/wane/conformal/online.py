@@ -183,6 +183,7 @@ class OnlineConformal:
         late: dict[Hashable, Any] | None = None,
         context: Any = None,
         groups: Any = None,
+        progress: bool = False,
     ) -> Table:
         """Replay whole arrays, bit for bit as step by step. After an error, everything is as before the call.
 
@@ -196,6 +197,7 @@ class OnlineConformal:
             late: labels of waiting predictions by id, at most ``delay`` of them; the i-th is revealed after round i.
             context: the numbers that ``predict`` takes, a row for each round.
             groups: the groups that ``predict`` takes, an array for each kind.
+            progress: write to standard error how far a long replay is.
         """
         from wane.conformal import batch
 
@@ -203,7 +205,7 @@ class OnlineConformal:
             raise InputTypeError(f"must be a dict of labels by id, got {described(late)}", about="late")
         with self._lock:
             given = list((late or {}).items())
-            table, alarms = batch.run(self, outputs, y, delay, ids, discounts, given, context, groups)
+            table, alarms = batch.run(self, outputs, y, delay, ids, discounts, given, context, groups, progress)
         tell(self.on_alarm, alarms)
         return table
 

@@ -14,8 +14,8 @@ import numpy as np
 from wane.checks import described
 from wane.errors import InputError, InputTypeError
 
-LARGEST_TEXT = 2**20  # bytes of an array of text that may be wider than its longest entry
-LARGEST_INTEGER = 2**63
+LARGEST_TEXT = 1 << 20  # bytes of an array of text that may be wider than its longest entry
+LARGEST_INTEGER = 1 << 63
 NONFINITE = "$float"  # JSON has no infinity: {"$float": "inf"}
 
 # JSON in which every float comes back as it was, the infinite ones and NaN included.
