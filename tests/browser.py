@@ -87,8 +87,8 @@ class Page:
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])
 
     def open(self, path):
-        """Go to a file and wait until its charts are drawn."""
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        """Go to a file or an address, and wait until its charts or tables are drawn."""
+        self.ask("Page.navigate", url=path if isinstance(path, str) else path.resolve().as_uri())
         self.until("document.readyState === 'complete' && document.documentElement.dataset.ready === 'yes'")
 
     def run(self, code):

@@ -1,5 +1,5 @@
 // What each chart of one series shows. A series is { track, x, y, y_hat, levels: [{ lower, upper, hit, coverage, width, sum, ... }] },
-// with size instead of lower and upper for label sets; about says { window, levels, usual } of the page.
+// with size instead of lower and upper for label sets; about says { window, levels, usual } of the page, and what is grey.
 const FLAT = 1e-6;  // widths that differ by less are the same to a reader
 const UNEVEN = 0.01;  // of its width, or a typical one: an interval whose sides differ by more is not symmetric; and the share of such rounds
 const WHOLE = Array.from({ length: 36 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));  // steps between rounds
@@ -78,7 +78,7 @@ function coverageSpec(c) {
     range: (u) => { const [a, b] = ranged(curves, [], [...about.usual[level], target])(u); return [a, Math.min(b, 1.02)]; },
     said: (c.when ? `Shaded: the worst window, ${percent(here.worst)}, ${c.when}. `
       : here.worst == null ? "There is no full window yet. " : `The worst window, ${percent(here.worst)}, was before these rounds. `)
-      + "Grey: where 95\u00a0% of windows would lie if misses were independent and their chance right." + c.absent,
+      + (about.grey || "Grey: where 95\u00a0% of windows would lie if misses were independent and their chance right.") + c.absent,
   };
 }
 

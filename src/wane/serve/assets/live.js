@@ -1,39 +1,57 @@
-// The overview of all series, kept up to date by server-sent events.
-"use strict";
+// What both views of the live page use: asking, listening, and telling how the connection is.
 const at = (id) => document.getElementById(id);
-const shown = (x) => (x === null ? "" : typeof x === "number" ? String(Math.round(x * 1000) / 1000) : String(x));
+const STATES = { good: "on target", low: "too few inside", high: "too many inside", few: "too early to judge" };
+const LIVE_PATH = "/live/series/";
 
-async function load() {
-  const response = await fetch("/v1/live/overview?limit=200");
+async function ask(address) {
+  const response = await fetch(address, { headers: { Accept: "application/json" } });
   at("login").hidden = response.status !== 401;
-  if (!response.ok) {
-    at("state").textContent = (await response.json()).error.message;
-    return false;
-  }
-  const found = await response.json();
-  at("state").textContent = `${found.total} series`;
-  at("rows").replaceChildren(
-    ...found.rows.map((row) => {
-      const line = document.createElement("tr");
-      const alarm = row.last_alarm ? new Date(1000 * row.last_alarm.at).toISOString() : "";
-      for (const x of [row.series, row.coverage, row.target, row.width, row.labels, row.waiting, alarm])
-        line.appendChild(document.createElement("td")).textContent = shown(x);
-      return line;
-    }),
-  );
-  return true;
+  const found = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(found.error ? found.error.message : `the service answers ${response.status}`);
+  return found;
 }
 
-async function begin() {
-  if (!(await load())) return;
-  const events = new EventSource("/v1/live/events");
-  for (const kind of ["overview", "reset", "alarm"]) events.addEventListener(kind, load);
+function told(state, text) {
+  at("connection").className = `connection ${state}`;
+  if (at("state").textContent !== text) at("state").textContent = text;
+}
+const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString("en-GB");
+const ago = (seconds) => {
+  const s = Math.max(0, Date.now() / 1000 - seconds);
+  if (s < 60) return "just now";
+  const [n, unit] = s < 3600 ? [s / 60, "minute"] : s < 86400 ? [s / 3600, "hour"] : [s / 86400, "day"];
+  return `${several(Math.floor(n), unit, `${unit}s`)} ago`;
+};
+
+// At most once in so many milliseconds, and once more after the last call; a failure is told and tried again.
+function seldom(work, wait) {
+  let timer = 0, running = false, asked = false;
+  const go = async () => {
+    timer = 0;
+    if (running) { asked = true; return; }
+    running = true;
+    try { await work(); } catch (error) { told("off", `Cannot be read: ${error.message}`); }
+    running = false;
+    if (asked) { asked = false; timer = timer || setTimeout(go, wait); }
+  };
+  return (soon = false) => { if (soon) { clearTimeout(timer); timer = setTimeout(go, 0); } else timer = timer || setTimeout(go, wait); };
 }
 
-at("login").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const body = JSON.stringify({ token: at("token").value });
-  await fetch("/live/login", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-  begin();
-});
-begin();
+// Listen to events for ever. ``again`` is called whenever the connection begins anew: everything may have changed meanwhile.
+function listen(address, handlers, again) {
+  let wait = 500;
+  const open = () => {
+    const source = new EventSource(address);
+    source.onopen = () => { wait = 500; told("good", "Connected; the page follows the service."); again(); };
+    source.onerror = () => {
+      told("off", "The connection is lost; trying again.");
+      source.close();  // at a pace of our own: browsers give up after some answers
+      setTimeout(open, wait);
+      wait = Math.min(2 * wait, 8000);
+    };
+    for (const [kind, handle] of Object.entries(handlers)) source.addEventListener(kind, (e) => handle(JSON.parse(e.data)));
+  };
+  open();
+}
+
+const bandCell = (cell, v, low, high) => { Object.assign(cell.dataset, { v: v ?? NaN, low, high }); cell.className = "band"; };

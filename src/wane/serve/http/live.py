@@ -28,6 +28,7 @@ class Round(NamedTuple):
     upper: float | None
     y: float | None
     covered: bool
+    size: int | None = None  # of a set of labels
 
 
 class Live:
@@ -122,6 +123,7 @@ class Live:
             "rounds": columns,
             "alarms": list(self.alarms.get(series, ())),
             "window": self.parts.many.series[key].monitors[0].window,
+            "band": self.parts.many.series[key].monitors[0].band,
             "sequence": self.changed.get(series, 0),
         }
 

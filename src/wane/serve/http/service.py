@@ -120,6 +120,7 @@ class Service:
             upper=first(before.get("upper")),
             y=first(request.get("y")),
             covered=bool(first(answer.get("covered"))),
+            size=size_of(before.get("labels")),
         )
         self.live.called(sequence, series)
         alarms = self.live.labelled(key, row, answer.get("alarms", ()))
@@ -144,6 +145,17 @@ class Service:
         finally:
             self.commits.close()
             self.journal.close()
+
+
+def size_of(labels: Any) -> int | None:
+    """How many labels are in a set, or in that of the first level; None if there is no set.
+
+    >>> size_of([3, 5]), size_of([[3, 5], [3]]), size_of(None)
+    (2, 2, None)
+    """
+    if not isinstance(labels, (list, tuple)):
+        return None
+    return len(labels[0]) if labels and isinstance(labels[0], (list, tuple)) else len(labels)
 
 
 def first(value: Any) -> Any:
