@@ -21,6 +21,7 @@ ONCE = (  # of what is never compiled and only calls what is: `make test` runs t
     "explore",
     "leaderboard",
     "lifelong",
+    "live",
     "notebooks",
     "optax",
     "peers",

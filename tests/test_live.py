@@ -144,8 +144,8 @@ def test_ten_thousand_series_stay_usable(tmp_path, page):
             names = [f"s{i:05d}" for i in range(first, first + AT_ONCE)]
             status, found = served.batch(*({"op": "predict", "series": n, "id": 0, "output": 1.0} for n in names))
             assert status == 200 and found["answers"][-1]["ok"]
-        play(served, "s07777", 260)
-        play(served, "s07777", 60, 9.0, start=260)
+        play(served, "s07777", 260, start=1)
+        play(served, "s07777", 60, 9.0, start=261)
         tab = page(served, "/live")
         assert tab.run(f"{NAMES}.length") == 50 and tab.run(f"{NAMES}[0]") == "s07777"
         assert tab.run("document.getElementById('count').textContent") == "1\u201350 of 10,000 series"

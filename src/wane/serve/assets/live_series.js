@@ -103,6 +103,8 @@ async function loadSeries() {
   const columns = Object.entries(found.rounds), n = found.rounds.sequence.length;
   for (let i = 0; i < n; i++) add(Object.fromEntries(columns.map(([name, values]) => [name, values[i]])));
   for (const key of [...one.rounds.keys()].sort((a, b) => a - b).slice(0, Math.max(0, one.rounds.size - KEPT))) one.rounds.delete(key);
+  const since = new Map([...one.waiting].map(([id, p]) => [id, p.at]));
+  one.waiting = new Map(found.waiting.map((p) => [String(p.id), { ...p, at: since.get(String(p.id)) ?? Date.now() / 1000, sequence: Infinity }]));
   at("one").hidden = false;
   describe(found);
   drawSeries();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import OrderedDict, deque
 from collections.abc import Iterable
@@ -10,10 +11,11 @@ from typing import Any, NamedTuple
 from wane.conformal import OnlineConformal
 from wane.metrics.verdict import ERRORS, LEAST
 from wane.serve.parts import Parts, described, key_of
-from wane.serve.responses import plain
+from wane.serve.responses import given, plain
 
 ROUNDS = 300  # of a part of a series that are kept for its chart
 ALARMS = 50  # of a series that are kept
+WAITING = 100  # predictions without a label that are shown
 MOST_CHARTS = 10_000  # parts with a chart; of the one that was quiet the longest, the rounds are forgotten
 
 
@@ -121,6 +123,7 @@ class Live:
             "parts": [part_row(k, self.parts.many.series[k]) for k in keys],
             "groups": groups_of(self.parts.many.series[key]),
             "rounds": columns,
+            "waiting": waiting_of(self.parts.many.series[key]),
             "alarms": list(self.alarms.get(series, ())),
             "window": self.parts.many.series[key].monitors[0].window,
             "band": self.parts.many.series[key].monitors[0].band,
@@ -158,6 +161,32 @@ def part_row(key: Any, oc: OnlineConformal) -> dict[str, Any]:
         "width": plain(monitor.width) if monitor.rounds else None,
         "groups": len(oc.grouping.names) if oc.grouping is not None else 0,
     }
+
+
+def waiting_of(oc: OnlineConformal) -> list[dict[str, Any]]:
+    """The last predictions without a label, the oldest first."""
+    ids = list(itertools.islice(reversed(oc._waiting.pending), WAITING))
+    return [{"id": plain(id), **ends_of(given(oc.recall(id)))} for id in reversed(ids)]
+
+
+def ends_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """The ends of an interval, or the size of a set of labels, at the first level.
+
+    >>> ends_of({"lower": [0.5, 0.7], "upper": [2.0, 1.8]}), ends_of({"labels": [3, 5]})
+    ({'lower': 0.5, 'upper': 2.0, 'size': None}, {'lower': None, 'upper': None, 'size': 2})
+    """
+    labels = answer.get("labels")
+    if labels and isinstance(labels[0], (list, tuple)):
+        labels = labels[0]
+    size = None if labels is None else len(labels)
+    return {"lower": first(answer.get("lower")), "upper": first(answer.get("upper")), "size": size}
+
+
+def first(value: Any) -> Any:
+    """A number or truth value, or that of the first level; None where there is none."""
+    if isinstance(value, (list, tuple)):
+        value = value[0] if value else None
+    return value if isinstance(value, (int, float)) else None
 
 
 def groups_of(oc: OnlineConformal) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from wane.serve.http.commits import Commits
 from wane.serve.http.events import Events
 from wane.serve.http.guard import Guard
 from wane.serve.http.limits import Limits
-from wane.serve.http.live import Live, Round
+from wane.serve.http.live import Live, Round, ends_of, first
 from wane.serve.http.metrics import Numbers
 from wane.serve.http.shards import Shard
 from wane.serve.parts import described
@@ -116,11 +116,9 @@ class Service:
             round=there.monitors[0].rounds,
             at=round(time.time(), 3),
             id=id,
-            lower=first(before.get("lower")),
-            upper=first(before.get("upper")),
             y=first(request.get("y")),
             covered=bool(first(answer.get("covered"))),
-            size=size_of(before.get("labels")),
+            **ends_of(before),
         )
         self.live.called(sequence, series)
         alarms = self.live.labelled(key, row, answer.get("alarms", ()))
@@ -145,21 +143,3 @@ class Service:
         finally:
             self.commits.close()
             self.journal.close()
-
-
-def size_of(labels: Any) -> int | None:
-    """How many labels are in a set, or in that of the first level; None if there is no set.
-
-    >>> size_of([3, 5]), size_of([[3, 5], [3]]), size_of(None)
-    (2, 2, None)
-    """
-    if not isinstance(labels, (list, tuple)):
-        return None
-    return len(labels[0]) if labels and isinstance(labels[0], (list, tuple)) else len(labels)
-
-
-def first(value: Any) -> Any:
-    """A number or truth value, or that of the first level; None where there is none."""
-    if isinstance(value, (list, tuple)):
-        value = value[0] if value else None
-    return value if isinstance(value, (int, float)) else None
