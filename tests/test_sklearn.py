@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import wane
 
 pytest.importorskip("sklearn")
+from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_digits
@@ -326,3 +327,50 @@ def test_coverage_on_digits_after_a_shift():
     assert 0.86 <= both.coverage <= 0.94 and 0.8 <= both.local_coverage <= 1.0
     assert clean.width < both.local_width < 10.0
     assert model.predict_set(stream).sum(axis=1).mean() <= 10.0
+
+
+class Weighed(LinearRegression):
+    """It notes what it was fitted with."""
+
+    def fit(self, X, y, sample_weight=None, tag=None):
+        self.seen_ = (None if sample_weight is None else np.array(sample_weight), tag)
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+def test_weights_go_to_the_estimator_with_their_rows():
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(100, 2)), rng.random(100)
+    y = X @ [1.0, -2.0] + rng.normal(size=100)
+    model = ConformalRegressor(Weighed(), "magl", calibration=0.3).fit(X, y, sample_weight=w, tag="x")
+    assert np.array_equal(model.estimator_.seen_[0], w[:70]) and model.estimator_.seen_[1] == "x"
+    alone = LinearRegression().fit(X[:70], y[:70], sample_weight=w[:70])
+    assert np.array_equal(model.predict(X), alone.predict(X))
+    with pytest.raises(ValueError, match="one weight for each of 100 rows"):
+        model.fit(X, y, sample_weight=w[:50])
+
+
+def test_partial_fit_gives_each_row_its_weight():
+    rng = np.random.default_rng(1)
+    X, y, w = rng.normal(size=(60, 2)), rng.integers(2, size=60), rng.random(60)
+    model = ConformalClassifier(SGDClassifier(loss="log_loss", random_state=0), "magl", conformity_score="lac")
+    model.partial_fit(X, y, classes=[0, 1], sample_weight=w)
+    alone = SGDClassifier(loss="log_loss", random_state=0)
+    for t in range(60):
+        alone.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1], sample_weight=w[t : t + 1])
+    assert np.array_equal(model.estimator_.coef_, alone.coef_)
+
+
+def test_metadata_is_routed_to_what_asks_for_it():
+    rng = np.random.default_rng(2)
+    X, w = rng.normal(size=(90, 2)), rng.random(90)
+    y = X @ [1.0, -2.0] + rng.normal(size=90)
+    with config_context(enable_metadata_routing=True):
+        asks = ConformalRegressor(Weighed().set_fit_request(sample_weight=True, tag=True), "magl")
+        asks.fit(X, y, sample_weight=w, tag="x")
+        assert asks.estimator_.seen_[0] is not None and asks.estimator_.seen_[1] == "x"
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, ConformalRegressor(Weighed().set_fit_request(sample_weight=True), "magl"))
+        pipeline.fit(X, y, sample_weight=w)
+        assert np.array_equal(pipeline[-1].estimator_.seen_[0], w[:63])
+        with pytest.raises(Exception, match="sample_weight"):  # neither asked for nor refused
+            ConformalRegressor(Weighed(), "magl").fit(X, y, sample_weight=w)

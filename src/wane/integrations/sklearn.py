@@ -11,8 +11,10 @@ import math
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import check_array, column_or_1d, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -29,12 +31,19 @@ __all__ = ["ConformalClassifier", "ConformalRegressor"]
 class Conformal(MetaEstimatorMixin, BaseEstimator):
     """What the two estimators share; a subclass says what the score needs of the estimator, and which scores fit."""
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, **params: Any) -> Any:
         """Fit a clone of the estimator on the first rows, and warm up the tracker on the last ones, in order.
 
         With ``prefit=True`` the estimator is taken as it is, and all rows warm up the tracker.
+
+        Args:
+            X: features.
+            y: labels.
+            params: what else the ``fit`` of the estimator takes, such as ``sample_weight``. What has a value for each
+                row is split with the rows. The tracker counts every row once, whatever its weight.
         """
         X, y = indexable(X, self._checked(y))
+        given = self._routed("fit", len(y), params)
         conformal = self._conformal()
         if self.prefit:
             estimator, first = self._prefitted(), 0
@@ -44,16 +53,17 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
                 problem = f"calibration={self.calibration!r} of n_samples={len(y)} leaves no row to fit the estimator"
                 raise InputError(problem, argument="calibration", cure="give more rows, or a smaller share")
             estimator = clone(self.estimator)
-            estimator.fit(rows(X, 0, first), y[:first])
+            estimator.fit(rows(X, 0, first), y[:first], **part(given, 0, first, len(y)))
         if first < len(y):
             conformal.warm_start(self._outputs(estimator, rows(X, first, len(y))), self._labels(estimator, y[first:]))
         return self._keep(estimator, conformal)
 
-    def _partial_fit(self, X: Any, y: Any, **at_first: Any) -> Any:
+    def _partial_fit(self, X: Any, y: Any, params: dict[str, Any], **at_first: Any) -> Any:
         X, y = indexable(X, self._checked(y))
         learns, new = self._learns(), not hasattr(self, "conformal_")
         if new and not self.prefit and not learns:
-            return self.fit(X, y)
+            return self.fit(X, y, **params)
+        given = self._routed("partial_fit", len(y), params)
         conformal = self._conformal() if new else self.conformal_
         first = 0
         if not new:
@@ -62,13 +72,13 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             estimator = self._prefitted()
         else:
             estimator, first = clone(self.estimator), 1  # an estimator that has learned nothing predicts nothing
-            estimator.partial_fit(rows(X, 0, 1), y[:1], **at_first)
+            estimator.partial_fit(rows(X, 0, 1), y[:1], **at_first, **part(given, 0, 1, len(y)))
         if learns:
             said = []
             for t in range(first, len(y)):
                 row = rows(X, t, t + 1)
                 said.append(self._outputs(estimator, row))
-                estimator.partial_fit(row, y[t : t + 1])
+                estimator.partial_fit(row, y[t : t + 1], **part(given, t, t + 1, len(y)))
             outputs = np.concatenate(said) if said else None
         else:
             outputs = self._outputs(estimator, X)
@@ -91,6 +101,23 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         """The share of labels that ``partial_fit`` found covered, NaN before the first; an array for several levels."""
         said = self.metrics()
         return said.coverage if isinstance(said, Metrics) else np.array([m.coverage for m in said.values()])
+
+    def get_metadata_routing(self) -> Any:
+        """Say what is passed on to the estimator, for scikit-learn's metadata routing."""
+        mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="partial_fit", callee="partial_fit")
+        return MetadataRouter(owner=type(self).__name__).add(estimator=self.estimator, method_mapping=mapping)
+
+    def _routed(self, method: str, n: int, params: dict[str, Any]) -> dict[str, Any]:
+        """What the estimator is to be given beside X and y; with metadata routing, only what it asks for."""
+        if params.get("sample_weight") is not None:
+            weights = check_array(params["sample_weight"], ensure_2d=False, input_name="sample_weight")
+            if weights.shape != (n,):
+                problem = f"must have one weight for each of {n} rows, got shape {weights.shape}"
+                raise InputError(problem, about="sample_weight")
+            params = {**params, "sample_weight": weights}
+        if params and get_config().get("enable_metadata_routing", False):
+            return dict(process_routing(self, method, **params).estimator[method])
+        return params
 
     def __sklearn_tags__(self) -> Any:
         """Sparse and missing features are welcome where the estimator takes them."""
@@ -202,13 +229,14 @@ class ConformalRegressor(RegressorMixin, Conformal):
         self.update_estimator = update_estimator
         self.settings = settings
 
-    def partial_fit(self, X: Any, y: Any) -> ConformalRegressor:
+    def partial_fit(self, X: Any, y: Any, **params: Any) -> ConformalRegressor:
         """Rows in order, as they come: each is predicted, its label learned by the tracker, then by the estimator.
 
         It may be the first call. An unfitted estimator that has a ``partial_fit`` learns the first row alone; for one
-        that has none, the first call is ``fit``. After an error everything is as before the call.
+        that has none, the first call is ``fit``. The parameters are those of ``fit``. After an error everything is as
+        before the call.
         """
-        return self._partial_fit(X, y)
+        return self._partial_fit(X, y, params)
 
     def predict_interval(self, X: Any) -> np.ndarray:
         """The interval of each row as of now, (rows, 2), or (rows, levels, 2) for several levels; nothing changes."""
@@ -282,14 +310,14 @@ class ConformalClassifier(ClassifierMixin, Conformal):
         self.update_estimator = update_estimator
         self.settings = settings
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> ConformalClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> ConformalClassifier:
         """Rows in order, as they come: each is predicted, its label learned by the tracker, then by the estimator.
 
         It may be the first call. An unfitted estimator that has a ``partial_fit`` learns the first row alone, and needs
-        all ``classes`` then; for one that has none, the first call is ``fit``. After an error everything is as before
-        the call.
+        all ``classes`` then; for one that has none, the first call is ``fit``. The parameters are those of ``fit``.
+        After an error everything is as before the call.
         """
-        return self._partial_fit(X, y, classes=classes)
+        return self._partial_fit(X, y, params, classes=classes)
 
     def predict_set(self, X: Any) -> np.ndarray:
         """Whether each class is in the set of each row as of now; nothing changes.
@@ -340,3 +368,9 @@ class ConformalClassifier(ClassifierMixin, Conformal):
 def rows(X: Any, start: int, stop: int) -> Any:
     """Some rows of an array, a sparse matrix, a data frame or a list."""
     return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+
+
+def part(params: dict[str, Any], start: int, stop: int, n: int) -> dict[str, Any]:
+    """Parameters for some rows: a value for each of the n rows is cut, any other stays as it is."""
+    each = {k for k, v in params.items() if not isinstance(v, (str, bytes)) and hasattr(v, "__len__") and len(v) == n}
+    return {k: rows(v, start, stop) if k in each else v for k, v in params.items()}
