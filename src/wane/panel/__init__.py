@@ -2,7 +2,8 @@
 
 from wane.panel.arrays import Intervals
 from wane.panel.frames import Result, run
+from wane.panel.grouped import GroupedPanel
 from wane.panel.groups import Groups
 from wane.panel.panel import Panel
 
-__all__ = ["Groups", "Intervals", "Panel", "Result", "run"]
+__all__ = ["GroupedPanel", "Groups", "Intervals", "Panel", "Result", "run"]

@@ -89,7 +89,7 @@ def group_bounds(
 
 
 def group_certificate(
-    alpha: float, variances: ArrayLike, won: float, epsilon: float = 1.0, closed: bool = False, rows: ArrayLike = 1.0
+    alpha: float, variances: ArrayLike, won: float, epsilon: float = 1.0, closed: bool = False, hints: ArrayLike = 1.0
 ) -> np.ndarray:
     """The same from what all groups together have really won, max(0, -sum_t g_t x_t): what happened, not what can
     happen.
@@ -98,8 +98,9 @@ def group_certificate(
     if x_t is what the learners say when the label is learned.
 
     Where many rows are predicted at one moment, as in a panel, a group learns all labels of a moment at once: its
-    gradient is the sum of theirs, at most n_j h in size with n_j the most rows that it ever had at a moment, and this
-    is its hint. A hint that grows lowers the potential, so the proof is the same with h_j = n_j h for group j.
+    gradient is the sum of theirs. Its hint is the largest gradient so far, n_j h, and a larger gradient is cut to the
+    hint. A hint that grows lowers the potential, so the proof is the same with n_j h for group j. What was cut adds up
+    to (n_j - 1) h, the growth of the hint, and is added to the bound.
 
     Args:
         alpha: the share of misses.
@@ -107,7 +108,7 @@ def group_certificate(
         won: max(0, -sum_t g_t x_t).
         epsilon: of the learners.
         closed: the closed form, which is larger.
-        rows: n_j, the most rows of each group at one moment.
+        hints: n_j, the largest gradient of each group over max(alpha, 1 - alpha), and at least 1.
 
     >>> bool((group_certificate(0.1, [90.0, 45.0], won=0.0) < group_bounds(0.1, [90.0, 45.0], 1000, 4.5)).all())
     True
@@ -117,15 +118,17 @@ def group_certificate(
     if (v < 0.0).any():
         j = int(np.argmax(v < 0.0))
         raise InputError(f"is {v[j]}; wanted a number >= 0: it sums squares", about="variances", row=j)
-    sizes, total = as_array("rows", rows, (0, 1)), as_number("won", won)
-    if sizes.shape not in ((), v.shape) or not (sizes > 0.0).all():
-        problem = f"must be one number, or {len(v)}, one for each group, at least 1, got {described(rows)}"
-        raise InputError(problem, about="rows")
-    h = max(a, 1.0 - a) * np.broadcast_to(sizes, v.shape)
+    sizes, total = as_array("hints", hints, (0, 1)), as_number("won", won)
+    if sizes.shape not in ((), v.shape) or not (sizes >= 1.0).all():
+        problem = f"must be one number, or {len(v)}, one for each group, at least 1, got {described(hints)}"
+        raise InputError(problem, about="hints")
+    first = max(a, 1.0 - a)
+    h = first * np.broadcast_to(sizes, v.shape)
     depths = eps * np.sqrt(v + DEPTH * h * h)
     limits = total + depths.sum() - depths
     invert = _closed if flag("closed", closed) else _inverted
-    return np.array([invert(float(v[j]), float(h[j]), eps, float(limits[j])) for j in range(len(v))])
+    found = np.array([invert(float(v[j]), float(h[j]), eps, float(limits[j])) for j in range(len(v))])
+    return found + (h - first)
 
 
 def _inverted(v: float, h: float, eps: float, limit: float) -> float:

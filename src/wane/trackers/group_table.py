@@ -1,9 +1,10 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 """A learner for each of many groups, as rows of one table: what it says, and what it learns from a moment.
 
-The learner of a group is the paper's rule, mirrored at 0, for gradients whose size is known. Where many rounds of a
-group are predicted at the same moment, as in a panel, their gradients come together, and the hint is that of the
-largest moment so far. ``wane.theory.group_bounds`` has the theorem.
+The learner of a group is the paper's rule, mirrored at 0. Where many rounds of a group are predicted at the same
+moment, as in a panel, their gradients are learned together, as one. Its hint is the largest gradient so far, and a
+larger one is cut to it, as in the paper. A round at a time has no larger gradient than the first hint,
+max(alpha, 1 - alpha). ``wane.theory.group_bounds`` has the theorem.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from wane.learners.rule import erfi_rule
 from wane.theory.groups import group_certificate
 
-LABELS, MISSES, SUM, SQUARES, SKIPPED, ROWS = range(6)
+LABELS, MISSES, SUM, SQUARES, SKIPPED, HINT = range(6)
 COLUMNS = 6
 
 
@@ -21,10 +22,10 @@ def new_table(groups: int) -> np.ndarray:
     """Make a table of groups that have learned nothing.
 
     Its columns are the labels, the misses, the sum of misses beyond alpha that the learner was fed, the sum of squares
-    of what it was fed at each moment, the misses that it skipped, and the rows of its largest moment.
+    of what it was fed at each moment, the misses that it skipped, and the hint, over that of one round.
     """
     table = np.zeros((groups, COLUMNS))
-    table[:, ROWS] = 1.0
+    table[:, HINT] = 1.0
     return table
 
 
@@ -37,21 +38,22 @@ def said_by(table, j, alpha, epsilon):
     >>> said_by(table.data, 0, 0.1, 1.0) > 0.5
     True
     """
-    h = max(alpha, 1.0 - alpha) * table[j, ROWS]
+    h = max(alpha, 1.0 - alpha) * table[j, HINT]
     x = epsilon * erfi_rule(abs(table[j, SUM]) / h, table[j, SQUARES] / (h * h))
     return 0.0 if x <= 0.0 else x if table[j, SUM] > 0.0 else -x
 
 
 def learn_by(table, j, alpha, epsilon, learned, misses):
     """Let group j learn so many labels of one moment, of which so many were missed; returns what it has won by it."""
-    rows = table[j, ROWS]
-    table[j, ROWS] = max(rows, learned)
+    h = max(alpha, 1.0 - alpha)
     gradient = alpha * learned - misses
-    won = -gradient * said_by(table, j, alpha, epsilon)
+    cut = min(max(gradient, -h * table[j, HINT]), h * table[j, HINT])
+    won = -cut * said_by(table, j, alpha, epsilon)
     table[j, LABELS] = table[j, LABELS] + learned
     table[j, MISSES] = table[j, MISSES] + misses
-    table[j, SUM] = table[j, SUM] - gradient
-    table[j, SQUARES] = table[j, SQUARES] + gradient * gradient
+    table[j, SUM] = table[j, SUM] - cut
+    table[j, SQUARES] = table[j, SQUARES] + cut * cut
+    table[j, HINT] = max(table[j, HINT], abs(gradient) / h)
     return won
 
 
@@ -70,7 +72,7 @@ def counts_of(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def bounds_of(table: np.ndarray, alpha: float, epsilon: float, won: float) -> np.ndarray:
     """What is proved of abs(misses - alpha * labels) of each group, from what all of them together have won."""
-    found = group_certificate(alpha, table[:, SQUARES], max(0.0, won), epsilon, rows=table[:, ROWS])
+    found = group_certificate(alpha, table[:, SQUARES], max(0.0, won), epsilon, hints=table[:, HINT])
     return found + (1.0 - alpha) * table[:, SKIPPED]
 
 
@@ -78,4 +80,4 @@ def possible(table: np.ndarray) -> bool:
     """Whether labels can have left such a table."""
     counts = table[:, [LABELS, MISSES, SQUARES, SKIPPED]]
     few = (table[:, MISSES] <= table[:, LABELS]) & (table[:, SKIPPED] <= table[:, MISSES])
-    return bool((counts >= 0.0).all() and few.all() and (table[:, ROWS] >= 1.0).all())
+    return bool((counts >= 0.0).all() and few.all() and (table[:, HINT] >= 1.0).all())
