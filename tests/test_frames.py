@@ -132,7 +132,7 @@ def test_the_index_of_pandas_means_nothing(index):
         "two": pd.MultiIndex.from_arrays([np.arange(30) % 2, np.arange(30)]),
     }[index]
     for by in (None, "shop"):
-        made = run(frame, **NAMES, by=by).frame
+        made = run(frame, **NAMES, apart=by).frame
         assert kept_rows(frame, made)
         assert same(numbers(made, "radius"), by_hand(data)["radius"]) or by is not None
 
@@ -284,11 +284,11 @@ def test_levels_that_look_the_same():
 @pytest.mark.parametrize("by", [None, "g"])
 def test_going_on(kind, delay, by):
     data = {**table(60), "g": np.array(["x", "y"])[np.random.default_rng(2).integers(0, 2, 60)]}
-    whole = run(KINDS[kind](data), **NAMES, by=by, delay=delay, warm_up=2)
+    whole = run(KINDS[kind](data), **NAMES, apart=by, delay=delay, warm_up=2)
     early = data["day"] < 25
     first, second = ({k: np.asarray(v)[rows] for k, v in data.items()} for rows in (early, ~early))
-    a = run(KINDS[kind](first), **NAMES, by=by, delay=delay, warm_up=2)
-    b = run(KINDS[kind](second), **NAMES, by=by, delay=delay, panel=a.panel)
+    a = run(KINDS[kind](first), **NAMES, apart=by, delay=delay, warm_up=2)
+    b = run(KINDS[kind](second), **NAMES, apart=by, delay=delay, panel=a.panel)
     radius = numbers(whole.frame, "radius")
     assert same(numbers(a.frame, "radius"), radius[early]) and same(numbers(b.frame, "radius"), radius[~early])
     assert isinstance(b.panel, Panel if by is None else Groups)
@@ -300,7 +300,7 @@ def test_groups(kind):
     order = np.argsort(data["day"])
     groups = Groups("magl")
     wanted = groups.run(*(data[k][order] for k in ("shop", "f", "y", "g")), 2)
-    result = run(KINDS[kind](data), **NAMES, by="g", delay=2)
+    result = run(KINDS[kind](data), **NAMES, apart="g", delay=2)
     assert same(numbers(result.frame, "lower")[order], wanted.lower)
     pairs = list(zip(column(result.summary, "shop"), column(result.summary, "g"), strict=True))
     assert sorted(pairs) == sorted(set(zip(data["shop"].tolist(), data["g"].tolist(), strict=True)))
@@ -326,7 +326,9 @@ def test_missing_values(kind):
     for name, holes in (("shop", hole), ("shop", text), ("day", hole), ("day", text), ("f", hole), ("g", text)):
         by = "g" if name == "g" else None
         refuses(
-            lambda n=name, g=holes, b=by: run(KINDS[kind]({**data, n: g}), **NAMES, by=b), ValueError, f"row 11.*{name}"
+            lambda n=name, g=holes, b=by: run(KINDS[kind]({**data, n: g}), **NAMES, apart=b),
+            ValueError,
+            f"row 11.*{name}",
         )
     stamps = [datetime.datetime(2024, 1, 1, i % 24, i) for i in range(30)]
     for name in ("shop", "day"):
@@ -388,15 +390,15 @@ def test_wrong_values(kind):
 @pytest.mark.parametrize("by", [None, "shop"])
 def test_after_an_error_the_panel_is_as_before(kind, by):
     data = table()
-    panel = run(KINDS[kind](data), **NAMES, by=by, upper_limit=5.0).panel
+    panel = run(KINDS[kind](data), **NAMES, apart=by, upper_limit=5.0).panel
     before = panel.state_dict()
     new = {**data, "shop": data["shop"] + 7, "y": np.where(np.arange(30) == 5, 9.0, 0.0)}
     for bad in (
-        lambda: run(KINDS[kind](new), **NAMES, by=by, panel=panel),
-        lambda: run(KINDS[kind](data), **NAMES, by=by, panel=panel, delay=-1),
-        lambda: run(KINDS[kind](data), **{**NAMES, "id": "note"}, by=by, panel=panel),
-        lambda: run(KINDS[kind](data), **NAMES, by=by, panel=panel, threads=2),
-        lambda: run(KINDS[kind](data), **NAMES, by="shop" if by is None else None, panel=panel),
+        lambda: run(KINDS[kind](new), **NAMES, apart=by, panel=panel),
+        lambda: run(KINDS[kind](data), **NAMES, apart=by, panel=panel, delay=-1),
+        lambda: run(KINDS[kind](data), **{**NAMES, "id": "note"}, apart=by, panel=panel),
+        lambda: run(KINDS[kind](data), **NAMES, apart=by, panel=panel, threads=2),
+        lambda: run(KINDS[kind](data), **NAMES, apart="shop" if by is None else None, panel=panel),
     ):
         refuses(bad, (ValueError, TypeError), ".")
         assert panel.state_dict() == before

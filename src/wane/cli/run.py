@@ -78,6 +78,14 @@ def run(
         list[str] | None,
         typer.Option("--set", help="Another setting of the method, or a limit of the intervals.", metavar="NAME=VALUE"),
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Cover every group of these columns as asked, such as weekday,region,price:4 (four sizes of price). "
+            "Groups may overlap. weekday, hour and month come from the times if there is no such column.",
+            metavar="COLUMNS",
+        ),
+    ] = None,
     state: Annotated[
         str | None, typer.Option(help="File to continue from, if it exists; it is replaced at the end.")
     ] = None,
@@ -111,7 +119,7 @@ def run(
         raise typer.BadParameter("--json prints on standard output: give a file", param_hint="--out")
     options = runs.Options(
         y, tuple(yhat or ()), id, time, no_id, no_time, cutoff, method, tuple(alpha or ()), score and score.value,
-        delay, warm_up, assigned("--set", set or (), run), duplicates.value, prefix, sort, skip, again,
+        delay, warm_up, assigned("--set", set or (), run), duplicates.value, prefix, tuple(by or ()), sort, skip, again,
     )  # fmt: skip
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
     page = None if report is None else str(report)
@@ -187,6 +195,8 @@ def next_command(verdict: Any, made: Any, file: str, out: str, options: Any) -> 
 
 def tell(made: Any, file: str, out: str, written: list[str | None], options: Any) -> None:
     """Print what became of the rows; on standard error, if the table itself is on standard output."""
+    from wane.metrics.groups import worst_group
+
     on_error = out == "-"
     speed = made.rows / made.seconds if made.seconds else 0.0
     for verdict in filter(None, made.bad):
@@ -209,6 +219,10 @@ def tell(made: Any, file: str, out: str, written: list[str | None], options: Any
                 + (f" without {n:,} that are infinite" if n else ""),
                 err=on_error,
             )
+    for level in made.groups:
+        worst = worst_group(level)
+        if worst is not None:
+            typer.echo(f"worst of {len(level):,} groups: {worst.said()}", err=on_error)
     if made.rows > 10 and made.series >= made.rows:
         typer.echo(f"every row is a series of its own: is {made.columns.id!r} a row number? then --no-id", err=True)
     files = [name for name in written if name is not None and name != "-"]

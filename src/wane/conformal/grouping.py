@@ -115,6 +115,13 @@ class Grouping:
         self.groups: list[tuple[str, Any]] = []
         self.places: dict[tuple[str, Any], int] = {}
 
+    def agreeing(self, other: Grouping) -> Grouping:
+        """Return this one if the other has the same columns, else an error."""
+        if self.columns != other.columns:
+            problem = f"must be {list(self.columns)}, as before, got {list(other.columns)}"
+            raise InputError(problem, about="groups", cure="give the same, or begin anew")
+        return self
+
     def labels(self) -> tuple[str, ...]:
         """Return a text for each group, by which trackers call it; all differ."""
         return tuple(f"{column}={value!r}" for column, value in self.groups)

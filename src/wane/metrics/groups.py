@@ -62,6 +62,12 @@ class GroupMetrics:
         """
         return f"{self.column} {self.value}"
 
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        value = self.value if isinstance(self.value, (bool, int, float, str)) else str(self.value)
+        named = {"column": self.column, "value": value, "alpha": self.alpha, "labels": self.labels}
+        return {**named, "misses": self.misses, "coverage": self.coverage, "chance": self.chance}
+
     def said(self) -> str:
         """One line about the group.
 

@@ -55,6 +55,7 @@ class Correction:
         self.tail = Tail.empty(settings.width, kinds)
         self.clock: Any = None
         self.lag = 1
+        self.placed = np.zeros((0, kinds), dtype=np.int64)  # the groups of the rows of the last ``run``
 
     def make_room(self, series: int) -> None:
         """Let there be a row for each series, and a learner for each group."""
@@ -72,14 +73,15 @@ class Correction:
 
     def _metrics(self, i: int, alpha: float) -> list[GroupMetrics]:
         learners, names = self.learners, self.grouping.names
-        n, table, labels, misses, bounds = learners.levels, np.asarray(learners.table), 0.0, 0.0, 0.0
+        n, table = learners.levels, np.asarray(learners.table)
+        labels, misses, bounds = (np.zeros(learners.groups) for _ in range(3))
         for c in (self.columns[i] + s * n for s in range(learners.sides)):
             part = table[c :: learners.width]
             labels, missed = counts_of(part)
             misses = misses + missed
             bounds = bounds + bounds_of(part, learners.alphas[c], learners.epsilon, learners.won[c])
         found = [
-            GroupMetrics(*group, alpha, int(labels[j]), int(min(misses[j], labels[j])), float(bounds[j]))  # type: ignore
+            GroupMetrics(*group, alpha, int(labels[j]), int(min(misses[j], labels[j])), float(bounds[j]))
             for j, group in enumerate(self.grouping.groups, 1)
         ]
         return sorted(found, key=lambda group: names.index(group.column))
@@ -108,6 +110,8 @@ class Correction:
         given = [[values[t] for t in order.tolist()] for values in self.grouping.checked(groups, count)]
         members = self.grouping.take_rows(dict(zip(self.grouping.names, given, strict=True)), count)
         self.make_room(len(panel.index))
+        self.placed = np.zeros_like(members)
+        self.placed[order] = members
 
         # The panel plays its own radii. What it counts is counted again below, about the corrected intervals.
         before = [getattr(panel, name).copy() for name in COUNTS]
@@ -119,7 +123,7 @@ class Correction:
 
         # When each label is known.
         ends = self.seen[streams] + np.diff(starts)
-        rows = Rows(streams, starts, None, labels, known, None, ends)  # type: ignore[arg-type]
+        rows = Rows(streams, starts, None, labels, known, None, ends)
         own: Any = self
         waiting = older_labels_known(own, rows, moments, same, delay)
         known_at = np.concatenate([waiting, labels_known(moments, starts, delay)[by_moment]])
@@ -128,7 +132,9 @@ class Correction:
 
         # Play the moments.
         tail, scores = self.tail, settings.scores(outputs, labels, known)
-        below, above = (np.concatenate([kept, s[order]]) for kept, s in zip((tail.below, tail.above), scores, strict=True))
+        below, above = (
+            np.concatenate([kept, s[order]]) for kept, s in zip((tail.below, tail.above), scores, strict=True)
+        )
         where = np.concatenate([tail.place, places[order]])
         inside = np.concatenate([tail.notes.astype(np.intp), members.astype(np.intp)])
         radii = np.concatenate([tail.radii, np.full((count, settings.width), np.nan)])
@@ -139,7 +145,7 @@ class Correction:
         in_turn = coming[np.argsort(known_at[coming], kind="stable")]
         due = np.searchsorted(known_at[in_turn], np.arange(last + 2)).astype(np.intp)
         arrays = (where, inside, below, above, bases, floors, self.units, radii, cuts, in_turn, due)
-        self.learners.play(*[array.data for array in arrays])  # type: ignore[no-untyped-call]
+        self.learners.play(*[array.data for array in arrays])
 
         # What waits for the next call.
         left = np.flatnonzero(~np.isnan(below) & (known_at > learned))
@@ -174,7 +180,8 @@ class Correction:
         self.settle()
         radii = np.full_like(base, np.nan)
         arrays = (places, members, base, floors, self.units, radii)
-        self.learners.predict(*[array.data for array in arrays], 0, len(places))  # type: ignore[no-untyped-call]
+        learners: Any = self.learners
+        learners.predict(*[array.data for array in arrays], 0, len(places))
         self.radii[places], self.members[places] = radii, members
         self.seen[places] += 1
         return radii
@@ -184,7 +191,8 @@ class Correction:
     ) -> None:
         """Learn labels together, given as scores; NaN means none."""
         arrays = (places, members, below, above, np.ascontiguousarray(radii), self.units, np.arange(len(places)))
-        self.learners.learn(*[array.data for array in arrays], 0, len(places))  # type: ignore[no-untyped-call]
+        learners: Any = self.learners
+        learners.learn(*[array.data for array in arrays], 0, len(places))
 
     def __copy__(self) -> Correction:
         """Return a copy that shares nothing that changes."""
@@ -222,7 +230,9 @@ class Correction:
         for name in ARRAYS:
             array, like = unpacked(data[name]), getattr(made, name)
             if array.shape != like.shape or array.dtype != like.dtype:
-                raise InputError(f"{name} must be {like.dtype} of shape {like.shape}, got {array.shape}", argument="state")
+                raise InputError(
+                    f"{name} must be {like.dtype} of shape {like.shape}, got {array.shape}", argument="state"
+                )
             setattr(made, name, array)
         learners = made.learners
         for name in ("table", "won"):

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, one_of, whole
+from wane.conformal.grouping import Grouping
 from wane.errors import InputError, InputTypeError
 from wane.panel.arrays import Played
 from wane.panel.backtests import CUTOFF, Backtest, numbered
 from wane.panel.frame_kinds import Arrays, Frame, refuse_missing
+from wane.panel.grouped import GroupedPanel
 from wane.panel.groups import Groups
 from wane.panel.index import as_list
 from wane.panel.panel import Panel
@@ -22,6 +24,7 @@ from wane.panel.settings import default_method
 from wane.panel.sorting import moments
 from wane.panel.undo import Undo
 from wane.state.encoding import checked_key
+from wane.tables.calendar import CALENDAR, calendar
 
 COLD = "cold"  # the column that marks rows without an interval
 
@@ -33,7 +36,8 @@ def run(
     y_hat: str | tuple[str, str] | list[str],
     id: str | None = None,
     time: str | None = None,
-    by: str | None = None,
+    by: Any = None,
+    apart: str | None = None,
     method: str | None = None,
     alpha: Any = 0.1,
     score: Any = "absolute",
@@ -41,7 +45,7 @@ def run(
     warm_up: int = 0,
     duplicates: str = "error",
     prefix: str = "",
-    panel: Panel | Groups | None = None,
+    panel: Panel | Groups | GroupedPanel | None = None,
     cutoff: str | None = None,
     **settings: Any,
 ) -> Result:
@@ -64,7 +68,11 @@ def run(
         time: the column by which rows are ordered. Without it they are in the order of the frame, and the k-th rows of
             all streams are taken as one moment. Text must be numbers or dates as in 2024-01-31, because other text, as
             31.01.2024, has another order.
-        by: a column of groups within streams. Each group gets its own trackers, as in ``Groups``.
+        by: columns of groups, which may overlap, as in ``["weekday", Quantiles("price", 4)]``. The share of misses of
+            each group comes to alpha, over all streams, as in ``GroupedPanel``. "weekday", "hour" and "month" are taken
+            from the times if there is no such column. A row with a missing value belongs to no group of that column.
+        apart: a column of groups within streams. Each group gets its own trackers, as in ``Groups``, and learns nothing
+            from the others.
         method: the name of a method; None means "pool" for several streams and "auto" for one.
         alpha: the share of labels that may be missed, or several shares.
         score: as for ``Panel``.
@@ -87,7 +95,10 @@ def run(
     # Check the names of columns before anything is read.
     one_of("duplicates", duplicates, ("error", "keep"))
     forecasts = list(y_hat) if isinstance(y_hat, (tuple, list)) else [y_hat]
-    keys = [c for c in (id, time, by) if c is not None]
+    keys = [c for c in (id, time, apart) if c is not None]
+    grouping = None if by is None else Grouping(by)
+    if grouping is not None and apart is not None:
+        raise InputError("groups are corrected or kept apart, not both", argument="apart", cure="leave one out")
     for name in [y, *forecasts, *keys]:
         if not isinstance(name, str):
             raise InputTypeError(f"columns are named by text, got {described(name)}", argument="y", cure="rename them")
@@ -98,7 +109,7 @@ def run(
     if cutoff is None and time is not None and CUTOFF in table.columns:
         cutoff = CUTOFF
     if cutoff is not None:
-        if time is None or panel is not None or by is not None:
+        if time is None or panel is not None or by is not None or apart is not None:
             problem = "a backtest needs times, and neither goes on from a panel nor has groups"
             raise InputError(problem, argument="cutoff", cure="rename the column if it holds no cutoffs")
         given = {"alpha": None if "coverage" in settings else alpha, "score": score, "warm_up": warm_up, **settings}
@@ -110,18 +121,24 @@ def run(
     order, starts, ids = table.streams(id, time, duplicates)
 
     # Make a panel, or go on with the one given.
-    if not (panel is None or isinstance(panel, (Panel, Groups))):
+    if not (panel is None or isinstance(panel, (Panel, Groups, GroupedPanel))):
         raise InputTypeError(f"must be the panel of an earlier result, got {described(panel)}", about="panel")
     if panel is None:
         alpha = None if "coverage" in settings else alpha  # then alpha is 1 - coverage
-        method = default_method(len(ids), by is not None) if method is None else method
-        panel = (Panel if by is None else Groups)(method, alpha, score, warm_up=warm_up, **settings)
-    elif settings or isinstance(panel, Groups) != (by is not None):
-        raise InputTypeError(
-            "a panel given has its settings; give no others, and by= only with one that was made with it",
-            argument="panel",
-        )
-    shared = panel.settings if isinstance(panel, Panel) else panel.parent.settings
+        method = default_method(len(ids), apart is not None) if method is None else method
+        kind: Any = Panel if apart is None else Groups
+        kind = kind if grouping is None else partial(GroupedPanel, grouping)
+        panel = kind(method, alpha, score, warm_up=warm_up, **settings)
+    else:
+        fits = {Panel: by is None and apart is None, Groups: apart is not None, GroupedPanel: by is not None}
+        if settings or not fits[type(panel)]:
+            raise InputTypeError(
+                "a panel given has its settings; give no others, and by= or apart= only with one that was made with it",
+                argument="panel",
+            )
+        if isinstance(panel, GroupedPanel) and grouping is not None:
+            grouping = panel.correction.grouping.agreeing(grouping)
+    shared = panel.parent.settings if isinstance(panel, Groups) else panel.settings
 
     # New columns must not replace columns of the user.
     if taken := sorted({prefix + name for name in new_columns(shared)} & set(table.columns)):
@@ -129,13 +146,14 @@ def run(
             f"the frame has the columns {', '.join(taken)} already", argument="prefix", cure="choose another prefix"
         )
     own = {"rows", "labels", *(f"{what}{end}" for what in ("coverage", "width") for end in shared.suffixes)}
-    if taken := [c for c in (id, by) if c in own]:
+    if taken := [c for c in (id, apart) if c in own]:
         raise InputError(
             f"the summary has a column {taken[0]} of its own", argument="id", cure="rename that of the frame"
         )
 
     # Read the columns.
-    times = None if time is None or not shared.pooled else moments(time, table.array(time))
+    in_time = time is not None and (shared.pooled or grouping is not None)
+    times = moments(str(time), table.array(str(time))) if in_time else None
     labels, model = table.numbers(y), outputs_of(table, forecasts)
 
     # Play the rows; the results come back in the order of the frame.
@@ -143,19 +161,57 @@ def run(
         with panel._lock, Undo(panel):
             places = panel.index.places(ids, add=True)
             played = panel._run_sorted(places, starts, model, labels, delay, order, times)
+    elif isinstance(panel, GroupedPanel):
+        groups = groups_of(table, panel.correction.grouping, times)
+        played = play_grouped(panel, ids, starts, model, labels, delay, order, times, groups)
     else:
         order = np.arange(len(labels)) if order is None else order
-        groups = list(map(checked_key, table.values(by)))
+        keys_of_groups = list(map(checked_key, table.values(apart)))
         with panel._lock, Undo(panel.parent, panel.children):
             places = panel.parent.index.places(ids, add=True)
-            played = panel._replay(places, starts, as_list(ids), model, labels, groups, delay, order, times)
+            played = panel._replay(places, starts, as_list(ids), model, labels, keys_of_groups, delay, order, times)
 
     # Give back frames of the kind that was given.
     summary = panel.summary()
     if id is None:
         summary.pop("id")
     roles = Roles.of(shared, prefix, y, forecasts, id, time)
-    return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, by), panel, roles)
+    return Result(table.extended(columns(played, shared, prefix)), table.like(summary, id, apart), panel, roles)
+
+
+def groups_of(table: Arrays | Frame, grouping: Grouping, times: np.ndarray | None) -> dict[str, list[Any]]:
+    """Return the columns of groups by name; those of the calendar may come from the times."""
+    found: dict[str, list[Any]] = {}
+    for name in grouping.names:
+        if name in table.columns:
+            found[name] = table.numbers(name).tolist() if name in grouping.cuts else table.values(name)
+        elif name in CALENDAR and times is not None and times.dtype.kind == "M":
+            found[name] = calendar(name, times)
+        else:
+            table.need([name])
+    return found
+
+
+def play_grouped(
+    panel: GroupedPanel,
+    ids: Any,
+    starts: np.ndarray,
+    model: Any,
+    labels: np.ndarray,
+    delay: int,
+    order: np.ndarray | None,
+    times: np.ndarray | None,
+    groups: dict[str, list[Any]],
+) -> Played:
+    """Play the rows of a frame through a panel with groups, and return the results in the order of the frame."""
+    sorted_rows = np.arange(len(labels)) if order is None else order
+    model = tuple(c[sorted_rows] for c in model) if isinstance(model, tuple) else model[sorted_rows]
+    times = None if times is None else times[sorted_rows]
+    groups = {name: [values[t] for t in sorted_rows.tolist()] for name, values in groups.items()}
+    with panel._lock, panel.base._lock, Undo(panel.base):
+        places = np.repeat(panel.base.index.places(ids, add=True), np.diff(starts))
+        played = panel._run_at(places, model, labels[sorted_rows], delay, times, groups)
+    return played.unsorted(sorted_rows)
 
 
 def run_backtest(

@@ -107,9 +107,7 @@ class GroupedPanel:
                 partial(correction.learn, places, batch.below, batch.above, played, correction.members[places]),
             )
 
-    def run(
-        self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0, *, times: Any = None
-    ) -> Intervals:
+    def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0, *, times: Any = None) -> Intervals:
         """Play whole histories, as ``Panel.run`` does; ``groups`` has an array for each column.
 
         Groups are shared by the series, so rows are played in order of time. Without ``times`` the k-th rows of all
@@ -123,7 +121,7 @@ class GroupedPanel:
     def _run_at(
         self, places: np.ndarray, outputs: Any, y: Any, delay: Any, times: Any, groups: Any, more: bool = False
     ) -> Played:
-        """Do what ``run`` does for rows whose series are at these places; the caller holds the locks and an ``Undo``."""
+        """Do what ``run`` does for rows whose series are at these places; the caller holds locks and an ``Undo``."""
         correction = copy.copy(self.correction)
         played = correction.run(self.base, places, outputs, y, delay, times, groups, more)
         self.correction = correction

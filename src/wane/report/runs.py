@@ -22,6 +22,7 @@ def tracks(made: Report, name: str) -> list[Track]:
     for t in kept:
         own = name if made.columns.id is None and made.columns.cutoff is None else str(t.id)
         columns: dict[str, Any] = {"time": t.time, "y": t.y, "y_hat": t.y_hat, "lower": t.lower, "upper": t.upper}
+        columns["groups"] = groups(made, t)
         known = {} if len(kept) > MANY else theory(made, t)
         track = Track.judged(own, made.method, levels=made.alpha, **known, **columns)
         if track is not None:
@@ -45,6 +46,14 @@ def judged_rounds(found: list[Track], labels: Mapping[str, int]) -> list[Track]:
     return made
 
 
+def groups(made: Report, track: Any) -> dict[str, np.ndarray] | None:
+    """The groups that a run was told to cover, by column, as names; None without groups."""
+    if not made.named:
+        return None
+    names = np.array(["none", *(str(value) for _, value in made.named)], dtype=object)
+    return {column: names[track.members[:, i]] for i, column in enumerate(made.columns.by)}
+
+
 def theory(made: Report, track: Any) -> dict[str, Any]:
     """What the theory says of a series: the ``bounds``, ``discount`` and ``gradients`` of its track.
 
@@ -53,7 +62,14 @@ def theory(made: Report, track: Any) -> dict[str, Any]:
     missed.
     """
     design = made.panel.settings
-    if made.resumed or made.columns.cutoff is not None or design.pooled or design.warm_up or design.score.sides == 2:
+    if (
+        made.resumed
+        or made.columns.cutoff is not None
+        or design.pooled
+        or design.warm_up
+        or design.score.sides == 2
+        or made.groups
+    ):
         return {}
     y = track.y[:, None]
     if np.any((y == track.lower) | (y == track.upper)):

@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from wane.conformal.grouping import Grouping
 from wane.errors import InputError, Setting
+from wane.metrics.groups import GroupMetrics
 from wane.metrics.verdict import Verdict
-from wane.panel import Panel
+from wane.panel import GroupedPanel, Panel
 from wane.panel.frames import COLD
 from wane.panel.settings import default_method
+from wane.runs.agreement import refuse_other, refuse_other_groups, score_name
 from wane.runs.backtest import BacktestSession
 from wane.runs.glance import Glance
+from wane.runs.groups import kinds_of_groups
 from wane.runs.inputs import Input, pass_over
 from wane.runs.session import Record, Session, keeping, loaded, occurrences
 from wane.runs.stopping import Stop
@@ -44,6 +48,7 @@ class Options:
         settings: further settings of the method and of the panel.
         duplicates: what to do about rows of a series with the same time: "error" or "keep".
         prefix: what the names of the new columns begin with.
+        by: columns of groups, which may overlap; "price:4" cuts a column of numbers into four groups.
         sort: whether to read the whole table first and play it in the order of its times.
         skip: how many rows to pass over at the beginning.
         again: whether to learn rows that the state has learned already.
@@ -64,6 +69,7 @@ class Options:
     settings: dict[str, Any] = field(default_factory=dict)
     duplicates: str = "error"
     prefix: str = ""
+    by: tuple[str, ...] = ()
     sort: bool = False
     skip: int = 0
     again: bool = False
@@ -83,6 +89,7 @@ class Report:
         interrupted: whether Ctrl-C has cut it short.
         resumed: whether it went on from a state.
         skipped: how many rows at the beginning of the table were passed over.
+        groups: by level, how well each group is covered; none without groups.
     """
 
     columns: Columns
@@ -105,14 +112,17 @@ class Report:
     panel: Panel
     resumed: bool
     skipped: int
+    groups: tuple[list[GroupMetrics], ...] = ()
+    named: tuple[tuple[str, Any], ...] = ()  # every group, in the order of their numbers
 
     def plain(self) -> dict[str, Any]:
         """The report as plain data, without the record and the panel."""
-        names = [f.name for f in dataclasses.fields(self) if f.name not in ("record", "panel", "resumed")]
+        names = [f.name for f in dataclasses.fields(self) if f.name not in ("record", "panel", "resumed", "named")]
         bad = tuple(None if verdict is None else dataclasses.asdict(verdict) for verdict in self.bad)
         return {name: getattr(self, name) for name in names} | {
             "columns": dataclasses.asdict(self.columns),
             "bad": bad,
+            "groups": tuple([group.plain() for group in level] for level in self.groups),
         }
 
 
@@ -199,12 +209,17 @@ def started(
     o = options
     score = o.score or (score_name(session.panel) if session else "absolute")
     columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time, o.cutoff)
+    kinds = kinds_of_groups(o.by, reader.names, columns.time)
+    if kinds:
+        grouping = Grouping(kinds)
+        columns = dataclasses.replace(columns, by=grouping.names, cut=tuple(grouping.cuts))
     told(f"using {columns.said()}")
     if o.sort and columns.time is None:
         cure = ("give ", Setting("time"))
         raise InputError("to sort the rows, a column of times is needed", argument="sort", cure=cure)
     if session is not None:
         refuse_other(session, columns, o, state)
+        refuse_other_groups(session, kinds, state)
         design = session.panel.settings
         told(
             f"going on from {state}: {design.method}, alpha {', '.join(f'{a:g}' for a in design.alphas)}, "
@@ -220,11 +235,14 @@ def started(
         )
         told(f"method {method}: the table {many}")
     levels = o.alpha or (0.1,)
+    build: Any = partial(GroupedPanel, kinds) if kinds else Panel
     make = partial(
-        Panel, method, levels[0] if len(levels) == 1 else levels, score, warm_up=o.warm_up or 0, **o.settings
+        build, method, levels[0] if len(levels) == 1 else levels, score, warm_up=o.warm_up or 0, **o.settings
     )
     if columns.cutoff is None:
         return Session(make(), columns, o.delay or 0)
+    if kinds:
+        raise InputError("a backtest has no groups", argument="by", cure="leave it out, or drop the column of cutoffs")
     if state is not None:
         said = "a backtest is a whole, and no state can go on from it"
         raise InputError(
@@ -239,39 +257,11 @@ def started(
 
 def mixed(session: Session, path: str, kind: str, told: Callable[[str], Any]) -> bool:
     """Whether series learn from each other and the rows are not in the order of time, so that all are read first."""
-    if not session.panel.settings.pooled or Glance.at(path, kind, session.columns).ordered:
+    shares = session.panel.settings.pooled or session.grouped is not None
+    if not shares or Glance.at(path, kind, session.columns).ordered:
         return False
     told("the rows of all series are brought into the order of time, which takes the whole table into memory")
     return True
-
-
-def score_name(panel: Panel) -> str:
-    """The name of the score of a panel."""
-    return type(panel.settings.score).__name__.lower()
-
-
-def refuse_other(session: Session, columns: Columns, options: Options, state: str | None) -> None:
-    """Raise an error if a state was made with other columns or settings than those that are given now."""
-    design = session.panel.settings
-    had = {**design.hyperparameters, "lower_limit": design.limits[0], "upper_limit": design.limits[1]}
-    had |= {"on_unbounded": design.on_unbounded, "threads": session.panel.threads}
-    pairs = [
-        ("method", design.method, options.method),
-        ("alpha", design.alphas, options.alpha or None),
-        ("score", score_name(session.panel), options.score),
-        ("delay", session.delay, options.delay),
-        ("warm_up", design.warm_up, options.warm_up),
-        *((name, had.get(name, "its default"), value) for name, value in options.settings.items()),
-        ("columns", session.columns.said(), columns.said()),
-    ]
-    for name, old, new in pairs:
-        if new is not None and new != old:
-            then, now = (", ".join(f"{v:g}" for v in x) if isinstance(x, tuple) else str(x) for x in (old, new))
-            raise InputError(
-                f"{state} was made with {name} {then}, now it is {now}",
-                argument=name,
-                cure=("give the same settings, or another ", Setting("state")),
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,8 +297,7 @@ class Run:
                     self._write_none()
                 return False
             rows = self.source.rows(chunk)
-            made = self.session.play(rows, self.options.duplicates)
-            self.kept.judge(rows, *made)
+            made = self._played(rows)
             self._put(chunk, rows, *made)
             done += chunk.rows
             self.progress(done, self.reader.share())
@@ -329,8 +318,7 @@ class Run:
         parts = [self.source.rows(chunk) for chunk in read]
         rows = joined(parts)
         order = np.argsort(occurrences(grouped(rows.ids)[1]) if rows.times is None else rows.times, kind="stable")
-        made = self.session.play(rows.ordered(order), self.options.duplicates)
-        self.kept.judge(rows.ordered(order), *made)
+        made = self._played(rows.ordered(order))
         # Undo the order, and write each chunk as it was read.
         back, at = np.argsort(order), 0
         for chunk, part in zip(read, parts, strict=True):
@@ -341,14 +329,25 @@ class Run:
         self.stop.reading = False  # what is written is about to be kept
         return False
 
-    def _put(self, chunk: Chunk, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+    def _played(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Play rows in the order of time, and judge them: their series, the ends of their intervals, their groups."""
+        made = self.session.play(rows, self.options.duplicates)
+        self.kept.judge(rows, *made)
+        grouped = self.session.grouped
+        members = np.zeros((len(rows.y), 0), dtype=np.int64) if grouped is None else grouped.correction.placed
+        self.kept.groups.add(members, rows.y, *made[1:])
+        return *made, members
+
+    def _put(
+        self, chunk: Chunk, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray, members: np.ndarray
+    ) -> None:
         """Write the rows of a chunk with their intervals, and count them."""
         columns = self.session.columns
         known = {columns.y: rows.y, **dict(zip(columns.y_hat, rows.y_hat, strict=True))}
         ends = [end[:, i] for i in range(lower.shape[1]) for end in (lower, upper)]
         cold = np.isnan(lower[:, 0]).astype(np.int64)
         self.writer.write(chunk, dict(zip(self.names, [*ends, cold], strict=True)), known)
-        self.kept.add(rows, places, lower, upper, self.session.panel.settings.score)
+        self.kept.add(rows, places, lower, upper, members, self.session.panel.settings.score)
 
     def _write_none(self) -> None:
         """Write a table without rows: its header, and the new columns."""
@@ -364,6 +363,7 @@ def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Re
     design, n = session.panel.settings, len(session.panel)
     with np.errstate(invalid="ignore", divide="ignore"):
         coverage, width = kept.hits / np.float64(kept.labels), kept.widths[0] / kept.finite
+    named = () if session.grouped is None else tuple(session.grouped.correction.grouping.groups)
     return Report(
         columns=session.columns,
         method=design.method,
@@ -385,4 +385,6 @@ def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Re
         panel=session.panel,
         resumed=session.resumed,
         skipped=skipped,
+        groups=kept.groups.metrics(named) if named else (),
+        named=named,
     )

@@ -14,10 +14,11 @@ from wane.conformal.rounds import add_in_order
 from wane.covered import contains
 from wane.errors import FileError, InputError, SavedFileError, Setting, located
 from wane.metrics.verdict import EARLY, Judged
-from wane.panel import Panel
+from wane.panel import GroupedPanel, Panel
 from wane.panel.arrays import Played
 from wane.panel.state import packed, unpacked
 from wane.panel.undo import Undo
+from wane.runs.groups import GroupCounts
 from wane.runs.inputs import LastInput
 from wane.state import data as plain_data
 from wane.state.files import known, load, written
@@ -42,9 +43,11 @@ class Session:
     (array([0, 1, 0]), (3, 1), 3, ['a', 'b'])
     """
 
-    def __init__(self, panel: Panel, columns: Columns, delay: int = 0) -> None:
+    def __init__(self, panel: Panel | GroupedPanel, columns: Columns, delay: int = 0) -> None:
         """Begin at the first row of a table."""
-        self.panel, self.columns, self.delay = panel, columns, delay
+        self.grouped = panel if isinstance(panel, GroupedPanel) else None
+        self.panel: Panel = panel.base if isinstance(panel, GroupedPanel) else panel
+        self.columns, self.delay = columns, delay
         self.rows = 0
         self.last: np.ndarray | None = None  # by place; NaN or NaT where a series has no time yet
         self.resumed = False  # whether an earlier run has played rows
@@ -82,14 +85,17 @@ class Session:
     def _played(self, places: np.ndarray, rows: Rows) -> Played:
         """Play rows whose series are at these places."""
         panel = self.panel
-        if not panel.settings.pooled:
+        if not panel.settings.pooled and self.grouped is None:
             return panel._run_at(places, rows.outputs, rows.y, self.delay)
         # Series that learn from each other need the moment of each row; further rows of the last one may follow.
         times = rows.times
         if times is None:
             panel._make_room()
             times = np.maximum.accumulate(panel.seen[places] + occurrences(places))
-            times = times if panel.clock is None else np.maximum(times, panel.clock)
+            clock = panel.clock if self.grouped is None else self.grouped.correction.clock
+            times = times if clock is None else np.maximum(times, clock)
+        if self.grouped is not None:
+            return self.grouped._run_at(places, rows.outputs, rows.y, self.delay, times, rows.groups, more=True)
         return panel._run_at(places, rows.outputs, rows.y, self.delay, times, more=True)
 
     def _check_times(self, rows: Rows, times: np.ndarray, places: np.ndarray, duplicates: str) -> None:
@@ -142,12 +148,15 @@ class Session:
         last = None if self.last is None else self.last.view(np.int64) if self.last.dtype.kind == "M" else self.last
         return {
             **plain_data.header(type(self)),
-            "parameters": {"y": c.y, "y_hat": list(c.y_hat), "id": c.id, "time": c.time, "delay": self.delay},
+            "parameters": {
+                **{"y": c.y, "y_hat": list(c.y_hat), "id": c.id, "time": c.time, "delay": self.delay},
+                **({"by": list(c.by)} if c.by else {}),
+            },
             "memory": {
                 "rows": self.rows,
                 "last": None if last is None else packed(last),
                 "input": None if self.input is None else asdict(self.input),
-                "panel": self.panel.state_dict(),
+                "panel": (self.grouped or self.panel).state_dict(),
             },
         }
 
@@ -157,8 +166,12 @@ class Session:
         plain_data.refuse_other(cls, state)
         try:
             given, memory = state["parameters"], state["memory"]
-            columns = Columns(given["y"], tuple(given["y_hat"]), given["id"], given["time"])
-            session = cls(Panel.from_state_dict(memory["panel"]), columns, int(given["delay"]))
+            by = tuple(given.get("by", ()))
+            kind: Any = GroupedPanel if by else Panel
+            panel = kind.from_state_dict(memory["panel"])
+            cut = tuple(panel.correction.grouping.cuts) if by else ()
+            columns = Columns(given["y"], tuple(given["y_hat"]), given["id"], given["time"], by=by, cut=cut)
+            session = cls(panel, columns, int(given["delay"]))
             session.rows = int(memory["rows"])
             session.input = LastInput.from_plain(memory.get("input"))
             session.resumed, session.older = session.rows > 0, len(session.panel)
@@ -180,6 +193,7 @@ class Track:
     y_hat: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    members: np.ndarray  # the groups of each row, counted from 1, and 0 for none
 
 
 class Record:
@@ -202,14 +216,17 @@ class Record:
         self.keep = keep
         self.cold = 0
         self.judged = [Judged(alpha) for alpha in alphas]
+        self.groups = GroupCounts(alphas)
         self.ages = np.zeros(0, dtype=np.int64)  # by place, the labels that were judged so far
         self.labels, self.hits = 0, np.zeros(levels, dtype=np.int64)
         self.widths = np.zeros((1, levels))
         self.finite, self.infinite = np.zeros(levels, dtype=np.int64), np.zeros(levels, dtype=np.int64)
         self.parts: list[tuple[Any, ...]] = []
 
-    def add(self, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray, score: Any) -> None:
-        """Count some rows with their intervals; ``places`` are those of their series in the panel."""
+    def add(
+        self, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray, members: np.ndarray, score: Any
+    ) -> None:
+        """Count some rows with their intervals; ``places`` are those of their series, ``members`` their groups."""
         y, width = rows.y[:, None], np.maximum(upper - lower, 0.0)
         self.labels += int(np.count_nonzero(~np.isnan(y + width[:, :1])))
         self.cold += int(np.count_nonzero(np.isnan(width[:, 0])))
@@ -226,7 +243,7 @@ class Record:
         if len(rows.y_hat) == 2 and score.sides == 1 and score.signed:
             forecast = 0.5 * (rows.y_hat[0] + rows.y_hat[1])
         time = rows.times if rows.times is not None else np.zeros(0)
-        self.parts.append((places, time, rows.y, forecast, lower, upper))
+        self.parts.append((places, time, rows.y, forecast, lower, upper, members))
 
     def judge(self, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Let the verdict rest on these rows too, which are in the order in which they were played."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from wane.checks import EXTREME, described
 from wane.errors import Cure, InputError, Setting
+from wane.tables.calendar import calendar
 from wane.tables.columns import Columns
 from wane.tables.text import MOMENT, floats, no_moment, read_times
 
@@ -98,6 +99,7 @@ class Rows:
     y_hat: tuple[np.ndarray, ...]
     where: Callable[[int], str]
     cutoffs: np.ndarray | None = None  # of a backtest
+    groups: dict[str, list[Any]] | None = None  # by column, None where a row belongs to no group
 
     @property
     def outputs(self) -> Any:
@@ -110,7 +112,10 @@ class Rows:
         times = None if self.times is None else self.times[order]
         y_hat = tuple(column[order] for column in self.y_hat)
         cutoffs = None if self.cutoffs is None else self.cutoffs[order]
-        return Rows(ids, times, self.y[order], y_hat, lambda i: self.where(int(order[i])), cutoffs)
+        groups = None
+        if self.groups is not None:
+            groups = {name: [values[i] for i in order.tolist()] for name, values in self.groups.items()}
+        return Rows(ids, times, self.y[order], y_hat, lambda i: self.where(int(order[i])), cutoffs, groups)
 
 
 def parsed(
@@ -129,7 +134,22 @@ def parsed(
     ids = np.zeros(chunk.rows, dtype=np.int64) if columns.id is None else keys(chunk, columns.id)
     times = None if columns.time is None else moments(chunk, columns.time, no_time, no_date)
     cutoffs = None if columns.cutoff is None else moments(chunk, columns.cutoff, NO_CUTOFF, no_date)
-    return Rows(ids, times, numbers(chunk, columns.y), y_hat, chunk.where, cutoffs)
+    groups = None
+    if columns.by:
+        cut = {name: numbers(chunk, name).tolist() for name in columns.cut}
+        groups = {name: cut.get(name) or groups_in(chunk, name, times) for name in columns.by}
+    return Rows(ids, times, numbers(chunk, columns.y), y_hat, chunk.where, cutoffs, groups)
+
+
+def groups_in(chunk: Chunk, name: str, times: np.ndarray | None) -> list[Any]:
+    """The group of each row in a column, None where the cell is empty; weekday, hour and month may come from times."""
+    if name in chunk.names:
+        cells = chunk.values(name)
+        return [None if missing(cell) else cell.strip() if isinstance(cell, str) else cell for cell in cells]
+    if times is None or times.dtype.kind != "M":
+        problem = f"there is no column {name!r}, and no dates from which it could be told"
+        raise InputError(problem, argument="by", cure=("give ", Setting("time"), ", a column of dates and times"))
+    return calendar(name, times)
 
 
 def every_row(reader: Reader, columns: Columns, **how: Any) -> Rows:
@@ -157,7 +177,9 @@ def joined(parts: list[Rows]) -> Rows:
         k = int(np.searchsorted(starts, i, side="right")) - 1
         return parts[k].where(i - int(starts[k]))
 
-    return Rows(ids, times, np.concatenate([part.y for part in parts]), y_hat, where, cutoffs)
+    names = parts[0].groups or {}
+    groups = {name: [v for part in parts for v in (part.groups or {})[name]] for name in names} or None
+    return Rows(ids, times, np.concatenate([part.y for part in parts]), y_hat, where, cutoffs, groups)
 
 
 def joined_times(parts: list[Rows], name: str) -> np.ndarray | None:

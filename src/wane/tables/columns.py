@@ -32,6 +32,8 @@ class Columns:
         id: which series a row belongs to; None if all rows are one series.
         time: when; None if the order of the rows is that of time.
         cutoff: the last time that each forecast has seen, in a backtest of several steps ahead; None if it is none.
+        by: columns of groups.
+        cut: those of them that hold numbers, which are cut into groups.
     """
 
     y: str
@@ -39,11 +41,13 @@ class Columns:
     id: str | None = None
     time: str | None = None
     cutoff: str | None = None
+    by: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
 
     def said(self) -> str:
         """In words, such as ``y='actual', yhat='forecast'``."""
         pairs = [("y", self.y), *(("yhat", name) for name in self.y_hat), ("id", self.id), ("time", self.time)]
-        pairs.append(("cutoff", self.cutoff))
+        pairs += [("cutoff", self.cutoff), *(("by", name) for name in self.by)]
         return ", ".join([f"{role}={name!r}" for role, name in pairs if name is not None])
 
 
