@@ -1,83 +1,151 @@
-"""The table of docs/groups.md: how far the worst group is from its target, by four ways to treat groups.
+"""The tables of docs/groups.md: how far the worst group is from its target, by several ways to treat groups.
 
-Rounds of a series belong to a size of the forecast (quarters of the forecasts of the last year, as known at the time)
-and to a place in the week or the year. ``python docs/groups.py`` prints the table.
+``python docs/groups.py`` prints the table of single series, ``python docs/groups.py panel`` that of a panel.
 """
 
+import sys
 import warnings
 
 import numpy as np
+from scipy.special import logsumexp
 
 import wane
-from wane.trackers import Grouped, make
+from wane.metrics import group_coverage, worst_group
+from wane.panel import GroupedPanel, Panel
+from wane.trackers import make
 
-ALPHA, UNSCORED, LEAST = (
-    0.1,
-    500,
-    100,
-)  # rounds at the start that are not judged; groups with fewer rounds are not either
+ALPHA, UNSCORED = 0.1, 500  # rounds at the start that are not judged
 SERIES = {"wti-volatility": (5, "day"), "sp500-volatility": (5, "day"), "brent": (5, "day"), "sunspots": (12, "month")}
+PARTS = 4
 
 
-def groups_of(forecasts, period, unit):
-    """The names of the groups of each round: the size of the forecast, and a place in the period."""
-    names = []
-    for t, forecast in enumerate(forecasts):
-        size = int(np.searchsorted(np.quantile(forecasts[max(0, t - 250) : t + 1], [0.25, 0.5, 0.75]), forecast))
-        names.append((f"size {size + 1}", f"{unit} {t % period + 1}"))
-    return names
+def groups_of(forecasts, period):
+    """The groups of each round: the size of the forecast, as known at the time, and a place in the week or year."""
+    grouping = wane.conformal.grouping.Grouping(["place", wane.Quantiles("size", PARTS)])
+    rows = grouping.take_rows({"place": np.arange(len(forecasts)) % period, "size": forecasts}, len(forecasts))
+    return {
+        name: [grouping.groups[j - 1][1] for j in column] for name, column in zip(grouping.names, rows.T, strict=True)
+    }
 
 
-def grouped(scores, names):
-    """One tracker with a learner for each group."""
-    tracker, radii = Grouped(make("auto", ALPHA)), np.empty(len(scores))
-    for t, score in enumerate(scores):
-        tracker.set_groups(names[t])
-        radii[t] = tracker.predict()
-        tracker.update(score)
-    return radii
+def grouped(stream, groups):
+    """This package: a learner for each group on top of ``auto``."""
+    oc = wane.OnlineConformal(alpha=ALPHA, groups=list(groups))
+    return oc.run(stream.y_hat, stream.y, groups=groups).radius
 
 
 def apart(scores, keys):
-    """One tracker for each key, which sees nothing of the others."""
-    radii = np.empty(len(scores))
-    for key in set(keys):
-        rows = [t for t, k in enumerate(keys) if k == key]
-        radii[rows] = make("auto", ALPHA).run(scores[rows])
+    """One ``auto`` for each key, which sees nothing of the others."""
+    radii, keys = np.empty(len(scores)), np.array([str(key) for key in keys])
+    for key in np.unique(keys):
+        radii[keys == key] = make("auto", ALPHA).run(scores[keys == key])
     return radii
 
 
-def judged(radii, scores, names):
+def indicators(groups):
+    """A column of 0 and 1 for each group."""
+    names = [(kind, value) for kind, values in groups.items() for value in dict.fromkeys(values)]
+    return np.array([[float(v == value) for v in groups[kind]] for kind, value in names]).T
+
+
+def descent(scores, groups):
+    """Gradient descent on the pinball loss of a radius that is linear in the indicators (gradient equilibrium).
+
+    The rate is a tenth of the 0.9 quantile of the scores that are not judged.
+    """
+    features, radii = indicators(groups), np.empty(len(scores))
+    rate = 0.1 * float(np.quantile(scores[:UNSCORED], 1.0 - ALPHA))
+    weights = np.zeros(features.shape[1])
+    for t, score in enumerate(scores):
+        radii[t] = weights @ features[t]
+        weights -= rate * (ALPHA - float(radii[t] <= score)) * features[t]
+    return radii
+
+
+def multivalid(scores, groups, buckets=50, eta=0.5, r=1000):
+    """MVP (Bastani et al. 2022), Algorithm 2, with the constants of its authors' code.
+
+    It needs scores in [0, 1]: it is told the largest score of the series in hindsight.
+    """
+    rng, features, top = np.random.default_rng(0), indicators(groups) > 0.0, float(scores.max())
+    value, count = np.zeros((buckets, features.shape[1])), np.zeros((buckets, features.shape[1]))
+    radii = np.empty(len(scores))
+    for t, score in enumerate(scores / top):
+        here = features[t]
+        weight = 1.0 / (np.sqrt(count[:, here] + 1.0) * np.log2(count[:, here] + 2.0))
+        a = eta * value[:, here] * weight
+        over, under = logsumexp(a, axis=1, b=weight), logsumexp(-a, axis=1, b=weight)
+        sign = over - under
+        turn = np.flatnonzero(sign[:-1] * sign[1:] <= 0.0)
+        if len(turn):
+            i = turn[0]
+            sizes = np.abs(np.exp(over[i : i + 2]) - np.exp(under[i : i + 2]))
+            stay = 1.0 if sizes.sum() == 0.0 else sizes[1] / sizes.sum()
+            radius = (i + 1.0) / buckets - (1.0 / (r * buckets) if rng.random() <= stay else 0.0)
+        else:
+            radius = 1.0 if (sign <= 0.0).all() else 0.0
+        bucket = min(int(radius * buckets + 0.5 / r), buckets - 1)
+        value[bucket, here] += ALPHA - float(score > radius)
+        count[bucket, here] += 1.0
+        radii[t] = radius * top
+    return radii
+
+
+def judged(radii, scores, groups):
     """How far the worst group is from the target, how far all rounds are, and the mean pinball loss."""
-    missed = (radii <= scores)[UNSCORED:]
-    off = []
-    for group in {g for inside in names for g in inside}:
-        rows = np.array([group in inside for inside in names[UNSCORED:]])
-        if rows.sum() >= LEAST:
-            off.append(abs(missed[rows].mean() - ALPHA))
-    loss = np.where(radii > scores, ALPHA * (radii - scores), (1.0 - ALPHA) * (scores - radii))[UNSCORED:].mean()
-    return max(off), abs(missed.mean() - ALPHA), loss
+    late = slice(UNSCORED, None)
+    covered = (radii > scores)[late]
+    found = group_coverage(covered, {name: values[late] for name, values in groups.items()}, ALPHA)
+    loss = np.where(radii > scores, ALPHA * (radii - scores), (1.0 - ALPHA) * (scores - radii))[late].mean()
+    return abs(worst_group(found).coverage - 1.0 + ALPHA), abs(covered.mean() - 1.0 + ALPHA), loss
 
 
-def main():
-    """Print the table."""
-    warnings.simplefilter("ignore", wane.trackers.CoverageWarning)
-    print("| series (rounds, groups) | `auto` | `Grouped` | one `auto` a size | one `auto` for each combination |")
-    print("| --- | --- | --- | --- | --- |")
-    for name, (period, unit) in SERIES.items():
+def single():
+    """Print the table of single series."""
+    ways = "`auto`|`groups=`|one `auto` a size|one `auto` a combination|descent|MVP".split("|")
+    print(f"| series (rounds, groups) | {' | '.join(ways)} |\n| {' | '.join(['---'] * (len(ways) + 1))} |")
+    for name, (period, _) in SERIES.items():
         stream = wane.streams.make(name)
-        scores = np.abs(stream.y - stream.y_hat)
-        names = groups_of(stream.y_hat, period, unit)
-        ways = (
-            make("auto", ALPHA).run(scores),
-            grouped(scores, names),
-            apart(scores, [size for size, _ in names]),
-            apart(scores, names),
+        scores, groups = np.abs(stream.y - stream.y_hat), groups_of(stream.y_hat, period)
+        played = (
+            wane.OnlineConformal(alpha=ALPHA).run(stream.y_hat, stream.y).radius,
+            grouped(stream, groups),
+            apart(scores, groups["size"]),
+            apart(scores, list(zip(*groups.values(), strict=True))),
+            descent(scores, groups),
+            multivalid(scores, groups),
         )
-        found = [judged(radii, scores, names) for radii in ways]
-        cells = [f"{worst:.3f}, {every:.3f}, {loss / found[0][2]:.3f}" for worst, every, loss in found]
-        print(f"| {name} ({len(scores):,}, {4 + period}) | {' | '.join(cells)} |")
+        found = [judged(radii, scores, groups) for radii in played]
+        cells = [f"{worst:.3f}, {every:.3f}, {loss / found[0][2]:.2f}" for worst, every, loss in found]
+        print(f"| {name} ({len(scores):,}, {PARTS + period}) | {' | '.join(cells)} |")
+
+
+def panel():
+    """Print the table of a panel: series whose errors are larger on one day of seven."""
+    print("| series, moments | `pool` | `pool` with groups | `auto` | `auto` with groups |")
+    print("| --- | --- | --- | --- | --- |")
+    for series, moments in ((6, 1400), (50, 700), (200, 350)):
+        rng = np.random.default_rng(0)
+        ids, times = np.tile(np.arange(series), moments), np.repeat(np.arange(moments), series)
+        spread = 10.0 ** (ids % 4 - 1.0) * np.where(times % 7 == 6, 3.0, 1.0)
+        y, groups = spread * rng.normal(size=len(ids)), {"day": (times % 7).tolist(), "region": (ids % 3).tolist()}
+        cells = []
+        for method in ("pool", "auto"):
+            for made in (Panel(method, ALPHA), GroupedPanel(["day", "region"], method, ALPHA)):
+                how = {"groups": groups} if isinstance(made, GroupedPanel) else {}
+                radii = made.run(ids, np.zeros(len(ids)), y, times=times, **how).radius
+                late = times > moments // 2
+                covered = (radii > np.abs(y))[late]
+                part = {
+                    name: [v for v, here in zip(values, late, strict=True) if here] for name, values in groups.items()
+                }
+                worst = worst_group(group_coverage(covered, part, ALPHA)).coverage
+                score = np.abs(y)
+                loss = np.where(radii > score, ALPHA * (radii - score), (1.0 - ALPHA) * (score - radii)) / spread
+                cells.append(f"{abs(worst - 1.0 + ALPHA):.3f}, {loss[late].mean():.3f}")
+        print(f"| {series}, {moments:,} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
-    main()
+    warnings.simplefilter("ignore", wane.trackers.CoverageWarning)
+    panel() if "panel" in sys.argv else single()

@@ -26,7 +26,7 @@ PAGES = sorted(DOCS.glob("*.md")) + [p for p in (ROOT / "README.md", ROOT / "CON
 BLOCK = re.compile(r"^( *)```(?:python|pycon)\n(.*?)^\1```", flags=re.S | re.M)
 SHOWN = re.compile(r"^(?:.*\bprint\(.*\)  )?# (.*)$", flags=re.M)  # what a snippet prints, in a comment beside or below
 QUOTING = ("classification", "optax", "panels", "river", "sklearn", "streams", "torch")  # all such comments there do
-PAPER = (DOCS / "paper_to_code.md").read_text()
+PAPER = "\n".join((DOCS / f"{page}.md").read_text() for page in ("paper_to_code", "numerics"))
 
 
 def blocks(path):

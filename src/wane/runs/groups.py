@@ -52,7 +52,7 @@ class GroupCounts:
         if more > 0:
             self.labels = np.concatenate([self.labels, np.zeros(more, dtype=np.int64)])
             self.hits = np.concatenate([self.hits, np.zeros((more, len(self.alphas)), dtype=np.int64)])
-        known = ~np.isnan(y + lower[:, 0] + upper[:, 0]) | (np.isinf(lower[:, 0]) & ~np.isnan(y))
+        known = ~np.isnan(y) & ~np.isnan(lower[:, 0])
         inside = contains(lower, upper, y[:, None])
         for column in members.T:
             rows = known & (column > 0)

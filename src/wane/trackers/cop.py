@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import positive, scalar, whole
+from wane.checks import scalar
 from wane.errors import InputError
-from wane.trackers.base import Tracker
-from wane.trackers.control import Range
-from wane.trackers.losses import missed
+from wane.trackers.range_descent import RangeDescent
 from wane.trackers.registry import register
 
 
-class OptimisticConformal(Tracker):
+class OptimisticConformal(RangeDescent):
     r"""P control with a step ahead towards the quantile of the recent scores.
 
     .. math::
@@ -43,8 +41,6 @@ class OptimisticConformal(Tracker):
     """
 
     parameters = ("alpha", "rate", "strength", "window", "tie", "domain", "on_missing")
-    memory = ("rounds", "q", "extra", "spread")
-    atomic = True
 
     def __init__(
         self,
@@ -57,34 +53,15 @@ class OptimisticConformal(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Start at 0."""
-        super().__init__(alpha, domain, on_missing, tie)
-        self.rate = positive("rate", rate)
+        super().__init__(alpha, rate, window, tie, domain, on_missing)
         self.strength = scalar("strength", strength)
         if not (0.0 <= self.strength and math.isfinite(self.strength)):
             raise InputError(f"must be a number >= 0, got {strength!r}", about="strength", cure="the authors take 0.5")
-        self.window = whole("window", window, 1)
-        self.q = 0.0
-        self.extra = 0.0  # the step ahead, which moves the next radius only
-        self.spread = Range(self.window)
 
-    def _fields(self, cells):
-        self.rounds = cells.whole(self.rounds)
-        self.q = cells.number(self.q)
-        self.extra = cells.number(self.extra)
-        self.spread._fields(cells)
-
-    def _predict(self) -> float:
-        q = self.q + self.extra
-        return q if self.signed or q > 0.0 else 0.0
-
-    def _update(self, score: float, radius: float, discount: float) -> None:
-        played = self._predict() if radius != radius else radius
-        eta = self.rate * (self.spread.high - self.spread.low) if self.spread.count > 0 else self.rate
-        self.q = self.q + eta * (missed(score, played, self.at_tie, self.miss) - self.miss)
-        self.extra = 0.0
-        if self.spread.count >= self.window:
-            self.extra = -self.strength * eta * (self._share_below(self.q) - (1.0 - self.miss))
-        self.spread._push(score)
+    def _ahead(self, score, played, eta):
+        if self.spread.count < self.window:
+            return 0.0
+        return -self.strength * eta * (self._share_below(self.q) - (1.0 - self.miss))
 
     def _share_below(self, q):
         """The share of the scores of the window that are at most q."""

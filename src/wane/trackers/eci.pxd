@@ -1,16 +1,11 @@
 cimport cython
 from libc cimport math
-from wane.trackers.base cimport Tracker
-from wane.trackers.losses cimport missed
-from wane.trackers.control cimport Range
+from wane.trackers.range_descent cimport RangeDescent
 
 @cython.locals(e=double)
 cpdef double error_term(double d, double scale) noexcept nogil
 
 @cython.final
-cdef class ErrorQuantified(Tracker):
-    cdef readonly double rate, scale
-    cdef readonly Py_ssize_t window
+cdef class ErrorQuantified(RangeDescent):
+    cdef readonly double scale
     cdef readonly bint output_only
-    cdef public double q, extra
-    cdef readonly Range spread

@@ -19,14 +19,12 @@ from __future__ import annotations
 
 import math
 
-from wane.checks import flag, positive, room
-from wane.trackers.base import Tracker
-from wane.trackers.control import Range
-from wane.trackers.losses import missed
+from wane.checks import flag, positive
+from wane.trackers.range_descent import RangeDescent
 from wane.trackers.registry import register
 
 
-class ErrorQuantified(Tracker):
+class ErrorQuantified(RangeDescent):
     r"""Gradient descent that also feels by how much the radius was wrong.
 
     .. math::
@@ -50,9 +48,6 @@ class ErrorQuantified(Tracker):
     """
 
     parameters = ("alpha", "rate", "scale", "window", "output_only", "tie", "domain", "on_missing")
-    memory = ("rounds", "q", "extra", "spread")
-    extents = ("window",)
-    atomic = True
 
     def __init__(
         self,
@@ -66,38 +61,16 @@ class ErrorQuantified(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Start at 0."""
-        super().__init__(alpha, domain, on_missing, tie)
-        self.rate = positive("rate", rate)
+        super().__init__(alpha, rate, window, tie, domain, on_missing, least=0)
         self.scale = positive("scale", scale)
-        self.window = room("window", window, 0)
         self.output_only = flag("output_only", output_only)
-        self.q = 0.0
-        self.extra = 0.0  # the error term of the last round, when it is not in q
-        self.spread = Range(max(1, self.window))
 
-    def _fields(self, cells):
-        self.rounds = cells.whole(self.rounds)
-        self.q = cells.number(self.q)
-        self.extra = cells.number(self.extra)
-        self.spread._fields(cells)
-
-    def _predict(self) -> float:
-        q = self.q + self.extra
-        return q if self.signed or q > 0.0 else 0.0
-
-    def _update(self, score: float, radius: float, discount: float) -> None:
-        played = self._predict() if radius != radius else radius
-        miss = missed(score, played, self.at_tie, self.miss)
-        term = error_term(score - played, self.scale)
-        eta = self.rate
-        if self.window > 0 and self.spread.count > 0:
-            eta = self.rate * (self.spread.high - self.spread.low)
-        self.spread._push(score)
+    def _ahead(self, score, played, eta):
+        term = eta * error_term(score - played, self.scale)
         if self.output_only:
-            self.q = self.q + eta * (miss - self.miss)
-            self.extra = eta * term
-        else:
-            self.q = self.q + eta * (miss - self.miss + term)
+            return term
+        self.q = self.q + term
+        return 0.0
 
 
 def error_term(d, scale):

@@ -8,15 +8,13 @@ Verified in the authors' public code: everything below, with ``published=True`` 
 
 from __future__ import annotations
 
-from wane.checks import positive, whole
-from wane.trackers.base import Tracker
-from wane.trackers.control import Range
+from wane.checks import positive
 from wane.trackers.eci import error_term
-from wane.trackers.losses import missed
+from wane.trackers.range_descent import RangeDescent
 from wane.trackers.registry import register
 
 
-class ErrorCutoff(Tracker):
+class ErrorCutoff(RangeDescent):
     r"""P control whose next radius also feels the last error, if that was large.
 
     .. math::
@@ -41,8 +39,6 @@ class ErrorCutoff(Tracker):
     """
 
     parameters = ("alpha", "rate", "scale", "cutoff", "window", "tie", "domain", "on_missing")
-    memory = ("rounds", "q", "extra", "spread")
-    atomic = True
 
     def __init__(
         self,
@@ -56,35 +52,17 @@ class ErrorCutoff(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Start at 0."""
-        super().__init__(alpha, domain, on_missing, tie)
-        self.rate = positive("rate", rate)
+        super().__init__(alpha, rate, window, tie, domain, on_missing)
         self.scale = positive("scale", scale)
         self.cutoff = positive("cutoff", cutoff)
-        self.window = whole("window", window, 1)
-        self.q = 0.0
-        self.extra = 0.0  # the error term of the last round, which moves the next radius only
-        self.spread = Range(self.window)
 
-    def _fields(self, cells):
-        self.rounds = cells.whole(self.rounds)
-        self.q = cells.number(self.q)
-        self.extra = cells.number(self.extra)
-        self.spread._fields(cells)
+    def _eta(self):
+        return self.rate * (self.spread.high - self.spread.low) if self.spread.count > 0 else 0.0
 
-    def _predict(self) -> float:
-        q = self.q + self.extra
-        return q if self.signed or q > 0.0 else 0.0
-
-    def _update(self, score: float, radius: float, discount: float) -> None:
-        played = self._predict() if radius != radius else radius
-        if self.spread.count > 0:
-            reach = self.spread.high - self.spread.low
-            eta = self.rate * reach
-            self.q = self.q + eta * (missed(score, played, self.at_tie, self.miss) - self.miss)
-            self.extra = 0.0
-            if abs(score - played) >= self.cutoff * reach:
-                self.extra = eta * error_term(score - played, self.scale)
-        self.spread._push(score)
+    def _ahead(self, score, played, eta):
+        if self.spread.count > 0 and abs(score - played) >= self.cutoff * (self.spread.high - self.spread.low):
+            return eta * error_term(score - played, self.scale)
+        return 0.0
 
 
 register(

@@ -9,17 +9,15 @@ the latest round out of the average, and so does this one. Differences from it:
 
 from __future__ import annotations
 
-from wane.checks import positive, scalar, whole
+from wane.checks import positive, scalar
 from wane.errors import InputError
 from wane.state.limits import MOST
-from wane.trackers.base import Tracker
-from wane.trackers.control import Range
 from wane.trackers.eci import error_term
-from wane.trackers.losses import missed
+from wane.trackers.range_descent import RangeDescent
 from wane.trackers.registry import register
 
 
-class ErrorIntegral(Tracker):
+class ErrorIntegral(RangeDescent):
     r"""P control whose next radius also feels an average of the errors before the last one.
 
     .. math::
@@ -46,7 +44,6 @@ class ErrorIntegral(Tracker):
 
     parameters = ("alpha", "rate", "scale", "decay", "window", "tie", "domain", "on_missing")
     memory = ("rounds", "q", "extra", "errors", "weights", "spread")
-    atomic = True
 
     def __init__(
         self,
@@ -60,17 +57,12 @@ class ErrorIntegral(Tracker):
         on_missing: str = "error",
     ) -> None:
         """Start at 0."""
-        super().__init__(alpha, domain, on_missing, tie)
-        self.rate = positive("rate", rate)
+        super().__init__(alpha, rate, window, tie, domain, on_missing)
         self.scale = positive("scale", scale)
         self.decay = scalar("decay", decay)
         if not 0.0 <= self.decay <= 1.0:
             raise InputError(f"must lie in [0, 1], got {decay!r}", about="decay", cure="the authors take 0.95")
-        self.window = whole("window", window, 1)
-        self.q = 0.0
-        self.extra = 0.0  # the average of errors, which moves the next radius only
         self.errors = self.weights = 0.0  # both sums of the average
-        self.spread = Range(self.window)
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Weights are not negative."""
@@ -84,18 +76,11 @@ class ErrorIntegral(Tracker):
         self.weights = cells.number(self.weights)
         self.spread._fields(cells)
 
-    def _predict(self) -> float:
-        q = self.q + self.extra
-        return q if self.signed or q > 0.0 else 0.0
-
-    def _update(self, score: float, radius: float, discount: float) -> None:
-        played = self._predict() if radius != radius else radius
-        eta = self.rate * (self.spread.high - self.spread.low) if self.spread.count > 0 else self.rate
-        self.q = self.q + eta * (missed(score, played, self.at_tie, self.miss) - self.miss)
-        self.extra = eta * (self.errors / self.weights) if self.weights > 0.0 else 0.0
+    def _ahead(self, score, played, eta):
+        average = self.errors / self.weights if self.weights > 0.0 else 0.0
         self.errors = self.decay * self.errors + error_term(score - played, self.scale)
         self.weights = self.decay * self.weights + 1.0
-        self.spread._push(score)
+        return eta * average
 
 
 register(
