@@ -19,7 +19,7 @@ class RangeDescent(Tracker):
     ignored.
     """
 
-    memory = ("rounds", "q", "extra", "spread")
+    memory = ("rounds", "q", "extra", "spread")  # type: tuple[str, ...]
     extents = ("window",)
     atomic = True
 
