@@ -3,6 +3,7 @@
 #   make test    lint; the full test suite on the compiled package, then the compiled modules again as plain Python
 #   make lint    style, types, the direction of imports
 #   make test-old-cpu   what depends on rounding, with the loops of NumPy and OpenBLAS for older processors; part of make test
+#   make test-libraries   the examples with other forecasting libraries, which it installs
 #   make test-bounds   what loops over arrays, compiled with a check of every index, in build-bounds/
 #   make test-cluster  the tests of Spark and Ray, which it installs; Spark needs Java, which root gets from Debian
 #   make torture kills, cuts, full disks, hostile states and more, EACH=60 seconds each; SEED=n repeats a campaign
@@ -14,7 +15,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 HAVE_CC := $(shell command -v $(CC))
 
-.PHONY: demo test test-old-cpu test-bounds test-cluster test-spark lint build torture bench peers docs dist clean
+.PHONY: demo test test-old-cpu test-bounds test-cluster test-spark test-libraries lint build torture bench peers docs dist clean
 demo: build
 	$(BIN)/wane reproduce table1 fig1 --data digits --out demo
 
@@ -56,6 +57,13 @@ test-spark: $(VENV)/spark
 	sh tools/java.sh
 	$(MAKE) build
 	WANE_CLUSTER=1 $(BIN)/python -m pytest -n 0 tests/test_cluster_spark.py tests/test_cluster_stream.py
+
+# The examples with StatsForecast, MLForecast, skforecast, scikit-learn and PyTorch, in an environment of their own:
+# these libraries want older versions of others.
+test-libraries:
+	$(PYTHON) -m venv .venv-libraries
+	.venv-libraries/bin/pip install -q --disable-pip-version-check torch==2.13.0 pytest hypothesis .[frames,libraries]
+	.venv-libraries/bin/python -m pytest -q -p no:cacheprovider --noconftest tests/test_libraries.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check
