@@ -17,11 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-import wane
 from wane.checks import described, whole
 from wane.errors import InputTypeError, MissingExtraError
 from wane.integrations.spark_stream import dropped, stream
 from wane.panel.partitions import HASH, Plan
+from wane.version import __version__
 
 __all__ = ["dropped", "run", "session", "split", "stream"]
 
@@ -159,19 +159,19 @@ def refuse_workers(spark: SparkSession) -> None:
             import narwhals  # noqa: F401
             import pyarrow  # noqa: F401
 
-            import wane
+            from wane.version import __version__ as there
 
-            return str(wane.__version__)
+            return there
         except ImportError as error:
             return f"{error}"
 
-    cure = f"let PYSPARK_PYTHON name a Python with wane {wane.__version__} and its extra 'spark' on every worker"
+    cure = f"let PYSPARK_PYTHON name a Python with wane {__version__} and its extra 'spark' on every worker"
     try:
         said = spark.range(1).select(F.udf(asked, "string", useArrow=False)("id")).first()[0]
     except PySparkException as error:
         line = next((line for line in str(error).splitlines() if "Error" in line or "Exception" in line), str(error))
         raise MissingExtraError(f"the workers cannot run Python: {line.strip()}", cure=cure) from error
-    if said != wane.__version__:
+    if said != __version__:
         problem = (
             f"the Python of the workers has another wane, {said}" if said[:1].isdigit() else f"on a worker, {said}"
         )
