@@ -3,7 +3,9 @@
 #   make test    lint; the full test suite on the compiled package, then the compiled modules again as plain Python
 #   make lint    style, types, the direction of imports
 #   make test-old-cpu   what depends on rounding, with the loops of NumPy and OpenBLAS for older processors; part of make test
+#   make test-libraries   the examples with other forecasting libraries, which it installs
 #   make test-bounds   what loops over arrays, compiled with a check of every index, in build-bounds/
+#   make test-cluster  the tests of Spark and Ray, which it installs; Spark needs Java, which root gets from Debian
 #   make torture kills, cuts, full disks, hostile states and more, EACH=60 seconds each; SEED=n repeats a campaign
 #   make bench   speed, as ratios within one run
 #   make peers   other packages beside wane on the same rounds; it installs them, and refreshes their tables
@@ -13,13 +15,13 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 HAVE_CC := $(shell command -v $(CC))
 
-.PHONY: demo test test-old-cpu test-bounds lint build torture bench peers docs dist clean
+.PHONY: demo test test-old-cpu test-bounds test-cluster test-spark test-libraries lint build torture bench peers docs dist clean
 demo: build
 	$(BIN)/wane reproduce table1 fig1 --data digits --out demo
 
 # Tests run in a worker for each processor. A matrix library that starts a thread for each one as well makes them wait:
 # the slowest test of the suite takes a sixth of the time with one thread.
-test test-old-cpu test-bounds: export OMP_NUM_THREADS = 1
+test test-old-cpu test-bounds test-cluster test-spark: export OMP_NUM_THREADS = 1
 UNCOMPILED := WANE_PURE=1 PYTHONPATH=src
 test: lint build
 ifneq ($(HAVE_CC),)
@@ -46,6 +48,22 @@ test-bounds: $(VENV)/ready
 	WANE_BOUNDS=1 WANE_REQUIRE_COMPILED=1 $(BIN)/pip install -q --no-deps --no-build-isolation --target build-bounds/site ./build-bounds/source
 	PYTHONPATH=build-bounds/site $(BIN)/python -m pytest -n auto --dist loadfile $(BOUNDS)
 	PYTHONPATH=build-bounds/site $(BIN)/python tools/torture/hostile_states.py --seconds 60
+
+# Spark and Ray are large, so that make test does without them. Each has processes of its own: one test at a time.
+test-cluster: test-spark $(VENV)/ray
+	$(MAKE) build
+	WANE_CLUSTER=1 $(BIN)/python -m pytest -n 0 tests/test_cluster_ray.py
+test-spark: $(VENV)/spark
+	sh tools/java.sh
+	$(MAKE) build
+	WANE_CLUSTER=1 $(BIN)/python -m pytest -n 0 tests/test_cluster_spark.py tests/test_cluster_stream.py
+
+# The examples with StatsForecast, MLForecast, skforecast, scikit-learn and PyTorch, in an environment of their own:
+# these libraries want older versions of others.
+test-libraries:
+	$(PYTHON) -m venv .venv-libraries
+	.venv-libraries/bin/pip install -q --disable-pip-version-check torch==2.13.0 pytest hypothesis .[frames,libraries]
+	.venv-libraries/bin/python -m pytest -q -p no:cacheprovider --noconftest tests/test_libraries.py
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check
@@ -90,6 +108,10 @@ $(VENV)/basic: pyproject.toml
 
 $(VENV)/ready: $(VENV)/basic
 	$(BIN)/pip install -q --disable-pip-version-check -e .[dev]
+	touch $@
+
+$(VENV)/spark $(VENV)/ray: $(VENV)/ready
+	$(BIN)/pip install -q --disable-pip-version-check -e .[$(notdir $@)]
 	touch $@
 
 $(VENV)/peers: $(VENV)/ready

@@ -1,5 +1,8 @@
 """A table of series for the tests of clusters, what one machine makes of it, and comparisons bit for bit."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -90,5 +93,18 @@ def refuse_differences(made, wanted):
             missing = np.asarray(pc.is_null(b, nan_is_null=True))
             assert np.array_equal(np.asarray(pc.is_null(a)), missing), name
             assert np.array_equal(a.to_numpy()[~missing].view(np.int64), b.to_numpy()[~missing].view(np.int64)), name
+        elif pa.types.is_timestamp(b.type):  # with or without a zone
+            assert a.cast(pa.int64()).equals(b.cast(pa.int64())), name
         else:
             assert a.to_pylist() == b.to_pylist(), name
+
+
+def run_snippets(*headings):
+    """Run what docs/cluster.md shows under these headings, one after the other."""
+    page, space = (Path(__file__).parent.parent / "docs" / "cluster.md").read_text(), {}
+    for heading in headings:
+        section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page, flags=re.S | re.M)[1]
+        code = "\n".join(re.findall(r"^```python\n(.*?)^```", section, flags=re.S | re.M))
+        assert code
+        exec(compile(code, f"cluster.md, {heading}", "exec"), space)
+    return space

@@ -20,6 +20,7 @@ ONCE = (  # of what is never compiled and only calls what is: `make test` runs t
     "experiments",
     "explore",
     "leaderboard",
+    "libraries",
     "lifelong",
     "live",
     "notebooks",

@@ -15,6 +15,7 @@ from cluster_cases import (  # noqa: E402
     one_machine,
     refuse_differences,
     results_of,
+    run_snippets,
     sales,
     states_of,
     states_on_one_machine,
@@ -95,3 +96,9 @@ def test_early_errors():
         run(objects, **COLUMNS)
     with pytest.raises(InputError, match="partitions must be a whole number"):
         run(frame(table), **COLUMNS, partitions="many")
+
+
+def test_the_page_of_clusters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = run_snippets("Dask")
+    assert len(made["intervals"]) == 2500 and len(dd.read_parquet("tuesday")) == 500 + len(made["states"])

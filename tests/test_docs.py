@@ -73,6 +73,8 @@ def test_snippets_run(path, elsewhere, capsys):
     elif path.stem == "lifelong":
         pytest.importorskip("torch")
         pytest.importorskip("optax")
+    elif path.stem == "cluster":
+        pytest.skip("tests/test_cluster_*.py run the part of each engine")
     elif path.stem == "lines":
         pytest.importorskip("typer")  # it starts the command
     elif path.stem in {adapter.stem for adapter in (SOURCE / "integrations").iterdir()}:

@@ -259,3 +259,19 @@ def test_quantile_models_are_played_from_their_midpoint():
     pairs = wane.OnlineConformal("auto", "cqr", ALPHA).run(np.column_stack([y_hat - half, y_hat + half]), y)
     middle = wane.OnlineConformal("auto", "absolute", ALPHA).run(y_hat, y)
     assert np.allclose(pairs.radius, middle.radius - half, atol=1e-9)
+
+
+@pytest.mark.parametrize("score", ["absolute", "cqr", "aps"])
+def test_a_warm_start_learns_what_the_rounds_would_have(score):
+    """Outputs, midpoints, ceilings and further numbers are heard; only what counts predictions differs."""
+    y_hat, y = forecasts()
+    outputs, hard, half = shaped(y_hat, score), np.abs(y), ROUNDS // 2
+    if score == "aps":
+        y = np.where(np.isnan(y), np.nan, y > y_hat)
+    y[np.isnan(y)], hard[np.isnan(hard)] = 0.0, 1.0
+    warmed, played = (wane.OnlineConformal("auto", score, ALPHA, context=1) for _ in range(2))
+    warmed.warm_start(outputs[:half], y[:half], context=hard[:half])
+    played.run(outputs[:half], y[:half], context=hard[:half])
+    assert warmed.trackers[0].state_dict() == played.trackers[0].state_dict()
+    radii = [oc.run(outputs[half:], y[half:], context=hard[half:]).radius for oc in (warmed, played)]
+    assert np.array_equal(*radii)

@@ -1,5 +1,6 @@
 """The live page in a real browser: it shows what happens while it happens, and asks nothing of any other host."""
 
+import json
 import time
 from urllib.parse import quote
 
@@ -218,6 +219,24 @@ def test_groups_steps_ahead_and_label_sets(tmp_path, page):
         tab = page(served, "/live/series/sets")
         sizes = served.get("/v1/live/series/sets")[1]["rounds"]["size"]
         assert tab.run("Array.from(charts[0].spec.columns[0])") == sizes and set(sizes) <= {0, 1, 2, 3}
+
+
+def test_groups_are_drawn_with_what_chance_allows(tmp_path, page):
+    groups = [
+        {"group": "north", "labels": 100, "coverage": 0.7, "chance": 0.09},
+        {"group": "south", "labels": 400, "coverage": 0.9, "chance": 0.045},
+        {"group": "new", "labels": 0, "coverage": None, "chance": None},
+    ]
+    with Served(tmp_path) as served:
+        play(served, "a", 120)
+        tab = page(served, "/live/series/a")
+        assert tab.run("at('groups').hidden")
+        tab.run(f"ask('/v1/live/series/a').then((found) => describe({{ ...found, groups: {json.dumps(groups)} }}))")
+        assert not tab.run("at('groups').hidden")
+        rows = tab.run("Array.from(document.querySelectorAll('#groups tbody tr'), (r) => r.textContent)")
+        assert [row.replace("\u00a0", " ") for row in rows] == ["north70 %100", "south90 %400"]
+        dots = tab.run("Array.from(document.querySelectorAll('#groups .dot'), (d) => d.classList.contains('out'))")
+        assert dots == [True, False]
 
 
 def test_a_token_is_asked_for_once(tmp_path, tab):

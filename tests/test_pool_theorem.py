@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from pool_reference import corrected, correction
 
-from wane import theory
+from wane import Panel, theory
 from wane.errors import InputError
+from wane.panel import bounds
 
 LARGEST = 100.0  # no score is larger
 BASES = {
@@ -143,3 +144,32 @@ def test_refused(given, argument):
     with pytest.raises(InputError) as error:
         theory.pool_bound(**{"labels": 10, "misses": 1, "alpha": 0.1, **given})
     assert error.value.argument == argument
+
+
+@pytest.mark.parametrize(("alpha", "score"), [(0.1, "absolute"), ((0.05, 0.3), "absolute"), (0.2, "signed")])
+def test_the_bounds_of_a_panel_hold_for_each_series_under_attack(alpha, score):
+    """Each adversary has a series of the panel, and sees its radii; they share what the attacks have taught."""
+    rng, panel, ids = np.random.default_rng(0), Panel(alpha=alpha, score=score), [f.__name__ for f in ADVERSARIES]
+    largest = 1e-3
+    for t in range(300):
+        radii = panel.predict(ids, np.zeros(len(ids))).radius
+        radii = np.nan_to_num(np.sort(radii.reshape(len(ids), -1), axis=1))
+        sums = [0.0] * len(ids)
+        if t % 20 == 19:
+            found = bounds(panel, growth=LARGEST / 1e-3)
+            errors = [k for k in found if k.startswith("coverage_error")]
+            assert len(errors) == (1 if alpha == 0.1 else 2)
+            for name in errors:
+                low, high = (found[name.replace("coverage_error", side)] for side in ("lower_bound", "upper_bound"))
+                assert (low <= found[name]).all() and (found[name] <= high).all()
+            sums = found[errors[0]]
+        scores = [f(t, r.tolist(), [s], rng) for f, r, s in zip(ADVERSARIES, radii, sums, strict=True)]
+        largest = max(largest, *scores)
+        panel.update(ids, np.where(rng.random(len(ids)) < 0.5, scores, np.negative(scores)))
+    assert largest <= LARGEST
+    assert found["id"] == ids
+
+
+def test_only_pool_has_bounds_of_series():
+    with pytest.raises(InputError, match="OnlineConformal has the bounds of other methods"):
+        bounds(Panel("magl", 0.1))

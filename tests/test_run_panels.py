@@ -1,9 +1,11 @@
 """``wane run`` and ``wane compare`` on tables of many series: order of time, rows without intervals, short panels."""
 
+import math
+
 import numpy as np
 import pytest
 
-from wane.experiments import compare_panel
+from wane.experiments import compare, compare_panel
 from wane.experiments.compare_panel import PanelRows
 from wane.runs import Options, play
 
@@ -94,3 +96,14 @@ def test_short_panels_are_compared():
     assert "30 of 30 series and 720 rows" in found["recommendation"]
     with pytest.raises(ValueError, match="at least 200 labels"):
         compare_panel.judged(rows.take(np.arange(150)), ["pool"], 0.1)
+
+
+def test_the_first_rows_of_long_series_are_shown_too():
+    rng = np.random.default_rng(0)
+    series, times = np.tile(np.arange(3), 400), np.repeat(np.arange(400), 3)
+    y = rng.normal(size=1200)
+    rows = PanelRows(series, times, None, np.zeros(1200), y, np.abs(y), "absolute")
+    lines = compare_panel.judged(rows, ["pool", "magl"], 0.1)["leaderboard"]
+    assert all(0.0 <= line["first"] <= 1.0 for line in lines)
+    text = compare.cells([{**lines[0], "first": math.nan}], compare_panel.COLUMNS)[0]
+    assert text[2] == "-" and "nan" not in " ".join(text)

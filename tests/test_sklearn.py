@@ -159,7 +159,7 @@ def test_several_levels_are_nested():
 
 def test_other_scores_and_settings():
     X, y = linear()
-    normalised = ConformalRegressor(BayesianRidge(), conformity_score="normalised").fit(X, y)
+    normalised = ConformalRegressor(BayesianRidge(), "aci", conformity_score="normalised").fit(X, y)
     center, deviation = normalised.estimator_.predict(X, return_std=True)
     width = np.ptp(normalised.predict_interval(X), axis=1)
     np.testing.assert_allclose(width, width[0] / deviation[0] * deviation)

@@ -45,9 +45,7 @@ def put(blocks):
 
 def lifelong(folder):
     """The blocks of what `wane bench lifelong` wrote into a folder."""
-    blocks = {
-        f"lifelong-{name}": (folder / f"{name}.md").read_text() for name in ("convex", "streams", "tasks", "cost")
-    }
+    blocks = {f"lifelong-{name}": (folder / f"{name}.md").read_text() for name in ("convex", "tasks", "cost")}
     blocks |= {f"lifelong-{family}": (folder / f"{family}.md").read_text() for family in FAMILIES}
     said = json.loads((folder / "results.json").read_text())["sentences"]
     return {

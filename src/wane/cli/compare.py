@@ -213,6 +213,7 @@ def side_by_side(
     said = {"file": file, "score": made.score, "methods judged": ", ".join(ranked), "columns": made.columns.said()}
     said |= {"advice": results["recommendation"], "command": results["command"]}
     said["rounds"] = "those that the leaderboard judges: the beginning of each long series is left out"
+    said["ends"] = "a true value at the very end of its interval counts as missed, as for the leaderboard"
     shape: Any = compare_panel if "first" in results["leaderboard"][0] else comparing
     advice = {name: results[name] for name in ("method", "recommendation", "command")}
     advice |= {"lines": results["leaderboard"], "columns": shape.COLUMNS, "caption": shape.CAPTION}

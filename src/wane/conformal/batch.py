@@ -320,9 +320,15 @@ def remember(
         waiting.reserve(key)
 
 
-def past_scores(oc: OnlineConformal, outputs: Any, y: Any) -> list[np.ndarray]:
-    """Return the scores of past rounds that have a label, an array for each side, for ``warm_start``."""
+def past_rounds(oc: OnlineConformal, outputs: Any, y: Any, context: Any) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return what ``warm_start`` learns from the past rounds that have a label.
+
+    That is an array of scores for each side, and what was known of each round before it.
+    """
     outputs, labels, known = aligned(oc, outputs, y)
     u = uniforms(oc.score.seed, BEFORE, len(known)) if oc.score.randomised else None
     both = oc.settings.scores(outputs, labels, known, u)
-    return [side[known] for side in both[: oc.score.sides]]
+    further = groups_in.without_groups(oc, context, len(known))
+    moments = oc._moment() + np.cumsum(known) - 1
+    given = foreseen(oc._levels, oc.score, moments, oc.settings.floors(outputs, u), outputs, further)
+    return [side[known] for side in both[: oc.score.sides]], given[known] if len(given) else given

@@ -48,6 +48,12 @@ def further_rows(oc: OnlineConformal, grouping: Any, context: Any, groups: Any, 
     return np.hstack([numbers, grouping.take_rows(groups, rounds)]) if kinds else numbers
 
 
+def without_groups(oc: OnlineConformal, context: Any, rounds: int) -> np.ndarray:
+    """Return such numbers for rounds whose groups are not known."""
+    kinds = kinds_of(oc.grouping, None)
+    return np.hstack([checked_contexts(context, oc._levels.context - kinds, rounds), np.zeros((rounds, kinds))])
+
+
 def add(oc: OnlineConformal) -> None:
     """Let every tracker have a learner for each group."""
     trackers: Any = oc._levels.trackers

@@ -62,7 +62,7 @@ class Horizons:
     def __init__(
         self,
         steps: int,
-        tracker: str | Tracker,
+        tracker: str | Tracker = "auto",
         score: Any = "absolute",
         alpha: Any = None,
         *,

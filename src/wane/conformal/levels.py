@@ -22,6 +22,7 @@ from wane.covered import covers, holds
 from wane.state import data as plain_data
 from wane.state.cells import Cells
 from wane.trackers.base import Tracker
+from wane.trackers.batch import play_told
 from wane.trackers.context import fill, put_further, rows_for
 
 INFINITY = float("inf")
@@ -211,12 +212,18 @@ class Levels:
         if self.second is not None:
             self.second._ready(upper)
 
-    def warm_start(self, scores: list[Any]) -> None:
-        """Learn scores of the past, an array for each side; all trackers or none."""
+    def warm_start(self, scores: list[Any], given: Any) -> None:
+        """Learn scores of the past, an array for each side; all trackers or none.
+
+        ``given`` says what was known of each round before it, for the trackers that keep notes.
+        """
         before = [plain_data.snapshot(t) for t in self.trackers]
         try:
             for c, tracker in enumerate(self.trackers):
-                tracker.warm_start(scores[c // self.count])
+                if tracker.noted():
+                    play_told(tracker, scores[c // self.count], given)
+                else:
+                    tracker.warm_start(scores[c // self.count])
         except BaseException:
             self.put_back(before)
             raise

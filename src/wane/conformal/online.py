@@ -209,12 +209,15 @@ class OnlineConformal:
         tell(self.on_alarm, alarms)
         return table
 
-    def warm_start(self, outputs: Any, y: Any) -> None:
-        """Learn from past outputs and labels before the first prediction. They get no ids, and metrics ignore them."""
-        from wane.conformal.batch import past_scores
+    def warm_start(self, outputs: Any, y: Any, context: Any = None) -> None:
+        """Learn from past outputs and labels before the first prediction. They get no ids, and metrics ignore them.
+
+        ``context`` holds the numbers that ``predict`` takes, a row for each round.
+        """
+        from wane.conformal.batch import past_rounds
 
         with self._lock:
-            self._levels.warm_start(past_scores(self, outputs, y))
+            self._levels.warm_start(*past_rounds(self, outputs, y, context))
 
     def pending(self) -> list[Hashable]:
         """Return the ids that wait for a label, the oldest first."""

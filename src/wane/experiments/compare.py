@@ -211,5 +211,7 @@ def percent(value: float) -> str:
 
 
 def cells(lines: Sequence[dict[str, Any]], columns: dict[str, tuple[str, str]] = COLUMNS) -> list[list[str]]:
-    """The text of the table."""
-    return [[format(line[key], form) for key, form in columns.values()] for line in lines]
+    """The text of the table; a measure that there is not is a dash."""
+    return [
+        ["-" if line[key] != line[key] else format(line[key], form) for key, form in columns.values()] for line in lines
+    ]

@@ -41,8 +41,9 @@ COLUMNS = {  # head: key, form
     "ns": ("nanoseconds", ".0f"),
 }
 CAPTION = (
-    f"all rows together; first {EARLY}: coverage of the first labels of each series; off target: distance of the "
-    "coverage from 1 - alpha; LCE_100: the same, of the worst 100 rows in order of time; pinball: divided by the best; "
+    f"all rows together; first {EARLY}: coverage of the first labels of each series, judged or not; "
+    "off target: distance of the coverage from 1 - alpha; "
+    "LCE_100: the same, of the worst 100 rows in order of time; pinball: divided by the best; "
     "width: by the narrowest within 0.15 of the target; ns: of a row"
 )
 
@@ -202,6 +203,7 @@ def judge(
     known = ~np.isnan(rows.scores)
     young = ages(code, known) < EARLY
     shown = scored & ~np.isnan(radii)
+    early = known & young & ~np.isnan(radii)  # also of long series, whose beginning is not judged
     infinite = np.isinf(radii)
     # An infinite radius counts as the largest score of the series so far, and no interval as a radius of 0.
     used = np.where(np.isnan(radii), 0.0, np.where(infinite, largest_so_far(code, rows.scores), np.maximum(radii, 0.0)))
@@ -214,7 +216,7 @@ def judge(
     line = {
         "rounds": len(truth),
         "coverage": coverage,
-        "first": float(covered[shown & young].mean()) if (shown & young).any() else math.nan,
+        "first": float(covered[early].mean()) if early.any() else math.nan,
         "miss_of_target": abs(coverage - (1.0 - alpha)),
         "lce_100": metrics.lce(hits, alpha, WINDOW) if len(hits) >= WINDOW else math.nan,
         "pinball": metrics.pinball(ours, truth / scale[scored], alpha),

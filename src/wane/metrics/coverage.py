@@ -228,7 +228,7 @@ class SmoothedLCE(OfWindows):
     def least_numbers(cls, given: Any) -> int:
         """The window of the rounds, and that of the filter."""
         sigma = given.get("sigma")
-        half = TRUNCATE * sigma if isinstance(sigma, (int, float)) and sigma <= WIDEST else 0.0
+        half = TRUNCATE * sigma if isinstance(sigma, (int, float)) and 0.0 < sigma <= WIDEST else 0.0
         return max(super().least_numbers(given), int(2.0 * half))
 
     def add(self, covered: Any) -> None:

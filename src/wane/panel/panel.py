@@ -159,18 +159,20 @@ class Panel:
             ids: of the streams, each once; new ones are added.
             outputs: what the score needs of the model, a row for each id.
         """
-        settings = self.settings
-        columns = settings.columns_of(outputs)
-        with self._lock, Undo(self) if self.pools else nullcontext():  # a moment begins with changes to what is shared
+        return self._predict(ids, outputs)
+
+    def _predict(self, ids: Any, outputs: Any, *also: partial[Any]) -> Intervals:
+        """Do what ``predict`` does, and these functions, written in C, in the step that takes the predictions over."""
+        settings, columns, undo = self.settings, self.settings.columns_of(outputs), Undo(self)
+        with self._lock, undo if self.pools else nullcontext():  # a moment begins with changes to what is shared
             index = copy.copy(self.index)  # everything is prepared beside what there is
             places = index.places(ids, add=True)
             if len(places) != len(columns):
                 raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
             self._refuse_repeated(places, index)
             self._make_room(index)
-            radii = np.empty((len(places), settings.width))
+            radii, notes = (np.empty((len(places), n)) for n in (settings.width, self.notes.shape[1]))
             ends = np.empty((2, len(places), len(settings.alphas)))
-            notes = np.empty((len(places), self.notes.shape[1]))
             if self.pools:
                 keep(self, self.tail.place)  # what may be learned now; all else is taken over at the end
                 pooled.begin_moment(self)
@@ -188,6 +190,8 @@ class Panel:
                 partial(setitem, self.waiting, places, True),
                 partial(setitem, self.seen, places, self.seen[places] + 1),
                 partial(setitem, vars(self), "index", index),
+                *also,
+                partial(setitem, vars(undo), "done", True),  # a signal from here on comes after the prediction
             )
             return made
 

@@ -20,8 +20,6 @@ score; for each level a running quantile and the misses. A note is what a predic
 the forecast, four features; for each level one more feature and the logarithm of the guess.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -58,17 +56,14 @@ DENSITY = 0.25  # of log scores around their quantile: the curvature of the loss
 TRUST = 0.1  # the longest step of a weight at one moment
 UNEVEN_MOST = 0.5  # how much of alpha the factors give up at most because moments differ
 START = 1.5  # the factors before there is a histogram: what normal errors need after one label
-FIRST = 1.3  # what they start from afterwards: the prior is a geometric mean, less than the mean,
-FIRST_LABELS = 20.0  # which counts as much as so many labels
+FIRST, FIRST_LABELS = 1.3, 20.0  # what counts as 20 labels of them: the prior is a geometric mean, less than the mean
 OWN_WEIGHT = 8.0  # the running quantile of a series counts for at most 8 labels,
 QUANTILE_STEP = 0.15  # and moves by at least this step
 SLOPE_LABELS, SLOPE_MOST, SLOPE_RIDGE = 20.0, 1.2, 0.05  # sizes of forecasts count from so many labels on
 THETA = 0.1  # the correction is measured in the guess, or in this share of the largest score if that is more
-CAP = 1.5  # a radius is at most 1.5 times the largest score of the series,
-CAP_EARLY = 8.0  # and 8 / n times more after n labels
+CAP, CAP_EARLY = 1.5, 8.0  # a radius is at most 1.5 + 8 / n times the largest of the n scores of the series
 SHARE_TO_SOLVE = 50.0  # the shared part is solved anew when a 50th of the series has new labels
-GRAIN = 1024.0  # what features are rounded to: so many grains to the unit
-COARSE = 65536.0  # the same for logarithms and their products
+GRAIN, COARSE = 1024.0, 65536.0  # features are rounded to so many grains to the unit, logarithms and products to these
 ROUND = 6755399441055744.0  # 1.5 times 2 to the 52nd; floats of this size are whole: adding and subtracting it rounds
 HUGE = 1e150  # scores and sizes are at most so many units
 
@@ -150,6 +145,11 @@ class Pool:
         good[:, N_PLAYED] &= rows[:, N_PLAYED] <= rows[:, N]
         good[:, ROW + 1 :: 2] &= rows[:, ROW + 1 :: 2] <= rows[:, [N_PLAYED]]
         return good
+
+    def learned(self, states):
+        """The labels of series whose prediction had an interval, and how many of them each level missed."""
+        rows = states[:, self.at : self.at + self.row]
+        return rows[:, N_PLAYED], rows[:, ROW + 1 :: 2]
 
     def copy(self):
         """Make another pool that has learned the same."""

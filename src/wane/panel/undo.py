@@ -43,6 +43,7 @@ class Undo:
     def __init__(self, *panels: Panel) -> None:
         """Name the panels."""
         self.panels = panels
+        self.done = False  # whether the change is whole already, so that an exception undoes nothing any more
         self.steps: list[Callable[[], Any]] = []  # more that is to be done after an exception
 
     def __enter__(self) -> Undo:
@@ -58,6 +59,7 @@ class Undo:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         """After an exception put everything back, the last change first."""
+        kind = None if self.done else kind
         for panel, before in zip(self.panels, self.before, strict=True):
             if kind is not None:
                 for put_back in reversed(panel.kept):

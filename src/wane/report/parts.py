@@ -19,7 +19,7 @@ from wane.version import __version__
 
 def advised(advice: Mapping[str, Any]) -> str:
     """What a comparison recommends, why, and the command that does it."""
-    reason = advice["recommendation"].removeprefix(f"{advice['method']}: ")
+    reason = advice["recommendation"].removeprefix("Take ").removeprefix(f"{advice['method']}: ")
     reason = reason[:1].upper() + reason[1:]
     command = f"<p><code>{escape(advice['command'])}</code></p>" if advice.get("command") else ""
     return (
@@ -93,7 +93,7 @@ def leaderboard(advice: Mapping[str, Any]) -> str:
         lines.append(
             [first, *((format(line[key], form), float(line[key])) for key, form in list(columns.values())[1:])]
         )
-    said = advice["caption"]
+    said = advice["caption"].partition("; ns: ")[0]
     said = f"{said[:1].upper()}{said[1:]}. The recommended method is the first; the advice rests on these figures."
     heads = [head[:1].upper() + head[1:] for head in columns]
     return tables.section("methods", "Methods compared", escape(said), tables.table("methods", "Methods", heads, lines))

@@ -31,7 +31,10 @@ def tracks(made: Report, name: str) -> list[Track]:
 
 
 def judged_rounds(found: list[Track], labels: Mapping[str, int]) -> list[Track]:
-    """The rounds that a comparison of methods judges: without the beginning of each long series.
+    """The rounds that a comparison of methods judges, as it judges them.
+
+    The beginning of each long series is left out, and an outcome at the very end of its interval is missed, as it is
+    for the methods themselves.
 
     Args:
         found: the tracks of one method.
@@ -42,7 +45,7 @@ def judged_rounds(found: list[Track], labels: Mapping[str, int]) -> list[Track]:
         known = np.flatnonzero(track.known)
         count = next(iter(labels.values())) if len(labels) == len(found) == 1 else labels.get(track.name, len(known))
         judged = count - (min(UNSCORED, count // 3) if count >= LEAST else 0)
-        made.append(track.since(int(known[-judged])) if 0 < judged < len(known) else track)
+        made.append(track.since(int(known[-judged]) if 0 < judged < len(known) else 0, open_ends=True))
     return made
 
 

@@ -98,8 +98,12 @@ def _kind(cell: Cell) -> str:
 
 def _cell(cell: Cell) -> str:
     shown, value = cell[:2]
-    same = isinstance(value, str) and shown == value
-    exact = "" if same else f' data-v="{"" if isinstance(value, float) and math.isnan(value) else escape(repr(value))}"'
+    if isinstance(value, float) and math.isnan(value):
+        exact = ' data-v=""'
+    elif isinstance(value, str):
+        exact = "" if shown == value else f' data-v="{escape(value)}"'
+    else:
+        exact = f' data-v="{escape(repr(value))}"'
     return f"<td{cell[2] if len(cell) > 2 else _kind(cell)}{exact}>{escape(shown)}</td>"
 
 

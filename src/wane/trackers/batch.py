@@ -17,6 +17,7 @@ from wane.state import data as plain_data
 from wane.trackers.base import Tracker
 
 COMPILED = not __file__.endswith(".py")
+NAN = float("nan")
 
 
 def run(tracker: Tracker, scores: Any, discounts: Any) -> np.ndarray:
@@ -71,3 +72,12 @@ def play(tracker, scores, discounts, radii, played):
             radii[t] = radius
             if scores[t] == scores[t]:
                 tracker._ingest(scores[t], radius, discounts[t])
+
+
+def play_told(tracker, scores, given):
+    """Learn all scores, each after hearing what was known of its round (``wane.trackers.context``)."""
+    with cython.nogil:
+        for t in range(scores.shape[0]):
+            tracker._foresee(given, t)
+            radius = tracker._predict()
+            tracker._ingest(scores[t], radius, NAN)

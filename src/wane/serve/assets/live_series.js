@@ -114,7 +114,7 @@ function beginSeries(name) {
   one.name = name;
   document.title = `${name}: wane live`;
   at("title").textContent = name;
-  const axis = made("select", { id: "choose-axis" }, ...[["", "best"], ["time", "time"], ["round", "round"]].map(([value, text]) => made("option", { value }, text)));
+  const axis = made("select", { id: "choose-axis" }, ...[["", "automatic"], ["time", "time"], ["round", "round"]].map(([value, text]) => made("option", { value }, text)));
   axis.onchange = () => { one.axis = axis.value; drawSeries(); };
   at("chosen").append(made("label", {}, "Axis ", axis));
   for (const button of document.querySelectorAll("[data-do]")) button.onclick = () => actions[button.dataset.do]();
