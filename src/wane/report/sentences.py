@@ -13,6 +13,7 @@ from wane.report.chance import SURE, band, surprise
 from wane.report.numbers import Numbers
 
 RARE = 0.01  # the share of infinite intervals up to which a mean of the finite ones is compared
+LUCK = 0.975  # the share of panels on target that have no more series outside than is called luck
 NONE = "\u2013"  # a dash where there is no number
 MOST_DIGITS = 6  # behind the point of a percentage
 SPACE = "\u00a0"  # between a number and its unit: no line ends there
@@ -138,7 +139,7 @@ class Strange:
     @property
     def more_than_luck(self) -> bool:
         """Whether there are several series, and more outside than luck would put there."""
-        return self.series > 1 and self.outside > binom.ppf(SURE, self.series, 1.0 - SURE)
+        return self.series > 1 and self.outside > binom.ppf(LUCK, self.series, 1.0 - SURE)
 
 
 def strange_ones(found: Sequence[Numbers], alpha: float) -> Strange:
