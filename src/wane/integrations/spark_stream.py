@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import struct
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -239,7 +239,7 @@ def order(row: Row) -> tuple[Any, ...]:
 
 
 class Late(StreamingQueryListener):
-    """Counts the rows of each query that came later than the watermark and were dropped, and says so in the log."""
+    """Counts the rows of each query that came later than the watermark and were dropped, and warns about them."""
 
     def __init__(self) -> None:
         """Begin to count."""
@@ -254,8 +254,9 @@ class Late(StreamingQueryListener):
         count = sum(int(part.numRowsDroppedByWatermark) for part in progress.stateOperators)
         self.dropped[str(progress.id)] = self.dropped.get(str(progress.id), 0) + count
         if count:
-            said = "%d events of the query %s came later than its watermark and were dropped, %d so far"
-            logging.getLogger("wane").warning(said, count, progress.name or progress.id, self.dropped[str(progress.id)])
+            name, total = progress.name or progress.id, self.dropped[str(progress.id)]
+            said = f"{count} events of the query {name} came later than its watermark and were dropped, {total} so far"
+            warnings.warn(said, RuntimeWarning, stacklevel=2)
 
     def onQueryIdle(self, event: Any) -> None:
         """Do nothing."""
