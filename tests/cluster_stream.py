@@ -6,7 +6,6 @@ end, and the number of events that came too late.
 
 import json
 import sys
-import warnings
 
 from wane.integrations import spark
 
@@ -36,5 +35,4 @@ def main(events, result, checkpoint, states):
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
     main(*sys.argv[1:])

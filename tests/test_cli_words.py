@@ -248,7 +248,7 @@ def test_what_has_an_option_is_not_set(tmp_path, command, name):
 def test_what_is_no_table_of_results_is_told(tmp_path):
     (tmp_path / "page.html").write_text("<!doctype html>")
     said = str(called("report", tmp_path / "page.html").exception)
-    assert said.endswith("page.html must end in one of .csv, .tsv, .txt, .jsonl, .ndjson, .parquet, .pq")
+    assert said.endswith("page.html must end in one of .csv, .tsv, .txt, .jsonl, .ndjson, .json, .parquet, .pq, .xlsx")
     assert str(called("report", tmp_path).exception).endswith("is a folder: give the file that wane run wrote")
 
 
@@ -260,3 +260,77 @@ def test_a_report_for_which_there_is_no_room_is_told(tmp_path, monkeypatch):
     files = ["--out", tmp_path / "out.csv", "--report", tmp_path / "page.html"]
     said = str(called("run", table(tmp_path / "in.csv", 30), "--y", "sold", "--id", "shop", *files).exception)
     assert said.endswith("page.html cannot be written (No space left on device): choose another --report")
+
+
+@pytest.mark.parametrize(
+    "words, wanted",
+    [
+        (["--alpha", "0.9"], "0.9 would leave 90 % of the true values outside. Did you mean --coverage 0.9?"),
+        (["--alpha", "90"], "Did you mean --coverage 0.9?"),
+        (["--alpha", "10"], "Did you mean --alpha 0.1?"),
+        (["--coverage", "90"], "Did you mean --coverage 0.9?"),
+        (["--alpha", "0.1", "--coverage", "0.9"], "Give either --alpha or --coverage, not both."),
+        (["--set", "discount=2"], "a discount lies between 0 and 1"),
+        (["--set", "gammas=[0.1 0.2]"], "write numbers with commas between in brackets"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_mistakes_that_are_easily_made_are_understood(tmp_path, command, words, wanted):
+    if command == "compare" and words[0] == "--set":
+        return
+    (tmp_path / "in.csv").write_text("y,yhat\n1,2\n")
+    done = called(command, tmp_path / "in.csv", *words, env={"COLUMNS": "300", "NO_COLOR": "1"})
+    assert done.exit_code == 2 and wanted in " ".join(done.output.replace("│", " ").split())
+
+
+def test_coverage_is_one_minus_alpha(tmp_path):
+    path = table(tmp_path / "in.csv", 60)
+    how = ["--y", "sold", "--id", "shop", "--method", "magl", "--out"]
+    assert called("run", path, "--coverage", 0.8, "--coverage", 0.9, *how, tmp_path / "a.csv").exit_code == 0
+    assert called("run", path, "--alpha", 0.2, "--alpha", 0.1, *how, tmp_path / "b.csv").exit_code == 0
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+
+
+@pytest.mark.parametrize("words", [["run", "FILE", "--method", "mgal"], ["compare", "FILE", "--methods", "auto,mgal"],
+                                   ["methods", "mgal"]])  # fmt: skip
+def test_unknown_methods_are_called_so(tmp_path, words):
+    path = table(tmp_path / "in.csv", 60)
+    words = [str(path) if word == "FILE" else word for word in words]
+    said = str(called(*words, *(["--y", "sold", "--id", "shop"] if words[0] != "methods" else [])).exception)
+    assert said.startswith("no method is called 'mgal': did you mean 'magl' or 'magl-d'? known are aci, ")
+    assert "pool" in said
+
+
+def test_json_on_standard_input_needs_no_format(tmp_path):
+    text = '{"y": 1, "yhat": 2}\n{"y": 2, "yhat": 2}\n'
+    done = subprocess.run(
+        [sys.executable, "-m", "wane", "run", "-", "--method", "magl"], input=text, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": ROOT},
+    )  # fmt: skip
+    assert [json.loads(line)["cold"] for line in done.stdout.splitlines()] == [1, 0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a terminal is made here as Unix makes it")
+def test_a_terminal_is_asked_for_the_order_of_dates(tmp_path):
+    import pty
+
+    lines = [f"01/{month:02}/2024,1,1" for month in range(1, 13)]
+    (tmp_path / "in.csv").write_text("\n".join(["ds,y,yhat", *lines]) + "\n")
+    words = ["run", str(tmp_path / "in.csv"), "--method", "magl", "--out", str(tmp_path / "out.csv")]
+    main, terminal = pty.openpty()
+    env = {**os.environ, "PYTHONPATH": ROOT, "NO_COLOR": "1"}
+    process = subprocess.Popen([sys.executable, "-m", "wane", *words], stdin=terminal, stderr=terminal, env=env)
+    os.write(main, b"what\ndmy\n")
+    assert process.wait(timeout=120) == 0
+    said = os.read(main, 65_536).decode()
+    os.close(terminal)
+    os.close(main)
+    assert "dates such as 01/01/2024. Which comes first" in said and (tmp_path / "out.csv").exists()
+    said = process_error(*words)
+    assert "give --dates dmy or --dates mdy" in said
+
+
+def process_error(*words):
+    done = process(*words)
+    assert done.returncode == 1
+    return done.stderr

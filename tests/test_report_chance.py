@@ -83,6 +83,15 @@ def test_the_verdict_on_the_page_is_that_of_the_metrics(hits, misses):
     assert (state == OFF) == (judged.verdict(1) is not None) and (state == FEW) == (hits + misses < 200)
 
 
+def test_a_panel_on_target_as_a_whole_may_hide_series_that_are_not():
+    good = [normal(400, f"s{i}", seed=i) for i in range(60)]
+    assert "On target as a whole" not in page.page(good)
+    bad = [normal(400, f"bad{i}", seed=50 + i, spread=1.2) for i in range(2)]
+    said = plain(page.page(good + bad))
+    assert "On target as a whole, but not in every series" in said
+    assert re.search(r"Look at the 2 series that chance does not explain, bad\d first", said)
+
+
 def test_coverage_by_weekday_and_hour_counts_every_outcome():
     made = normal(24 * 7 * 30, start="2024-01-01")  # a Monday
     y = np.where((made.time.astype("datetime64[D]").astype(int) + 3) % 7 == 6, 3.0 * made.y, made.y)  # wild Sundays

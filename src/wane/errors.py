@@ -13,6 +13,7 @@ from typing import Any
 
 __all__ = [
     "AlarmError",
+    "AmbiguousDatesError",
     "FileError",
     "ForkError",
     "IdError",
@@ -180,6 +181,18 @@ def installing(extra: str) -> str:
 
 class SavedFileError(InputError):
     """A file that cannot be read: foreign, cut short, corrupted, too new, or with a state that its class refuses."""
+
+
+class AmbiguousDatesError(InputError):
+    """Dates such as 01/02/2024, of which nothing says whether the day or the month comes first.
+
+    ``example`` is one of them.
+    """
+
+    def __init__(self, problem: str = "", *, example: str = "", **fields: Any) -> None:
+        """Take the fields of any error, and an example."""
+        super().__init__(problem, **fields)
+        self.example = example
 
 
 class UnboundedError(InputError):

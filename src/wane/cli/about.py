@@ -15,15 +15,16 @@ COMMON = ("alpha", "domain", "on_missing")  # every method has these
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="One method, in full.", autocompletion=method_of)] = None,
+    name: Annotated[str | None, typer.Argument(help="Explain this method.", autocompletion=method_of)] = None,
     json: Json = False,
 ) -> None:
-    """The methods by name: a line each with what can be set, or all about one."""
+    """List the methods: what each does, and when to take it. With NAME, explain one and its settings."""
     found = every()
     if name is not None and name not in found:
+        from wane.panel.settings import POOL
         from wane.trackers.registry import refuse_unknown
 
-        refuse_unknown([name])
+        refuse_unknown([name], POOL)
     if json:
         typer.echo(plain_json.dumps(found if name is None else found[name], indent=2))
         return
@@ -36,14 +37,18 @@ def methods(
     from rich.text import Text
 
     one = found[name]
-    screen.print(Text.assemble((name, "bold"), f"  {one['line']}"))
-    if one["about"]:
-        screen.print(Text(f"\n{one['about']}"))
-    screen.print(Text("\nWhat can be set, with --set NAME=VALUE:" if one["settings"] else "\nIt has nothing to set."))
-    for knob, default in one["settings"].items():
-        screen.print(Text(f"  {knob}" + (f" = {default}" if default is not None else "  (must be given)")))
+    screen.print(Text.assemble((name, "bold"), f"  {one['line']} {one['when']}"))
+    settings = one["settings"]
+    screen.print(Text("\nSettings, given as --set NAME=VALUE:" if settings else "\nThere is nothing to set."))
+    width = max(map(len, settings), default=0)
+    for knob, default in settings.items():
+        shown = "must be given" if default is None else f"default: {default}"
+        about = one["meanings"].get(knob, "")
+        screen.print(Text(f"  {knob:{width}}  {about}{' ' if about else ''}({shown})"))
+    if any(str(default).startswith(("(", "[")) for default in settings.values()):
+        screen.print(Text("\nA list is written as --set 'gammas=[0.1,0.2]'."))
     made = f"wane.trackers.make({name!r}, alpha=0.1)" if name != "pool" else "wane.Panel(alpha=0.1)"
-    screen.print(Text(f"\nin Python: {made}"), style="dim")
+    screen.print(Text(f"\nIn Python: {made}"), style="dim")
 
 
 def listed(screen: Any, found: dict[str, Any]) -> None:
@@ -52,52 +57,44 @@ def listed(screen: Any, found: dict[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, caption="wane methods NAME says more; wane compare tries them all"
-    )
-    for head in ("method", "what it does", "what can be set"):
+    caption = "wane methods NAME explains a method and its settings; wane compare FILE tries them all on your table"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption)
+    for head in ("method", "what it does", "when to take it"):
         table.add_column(head, no_wrap=head == "method")
     for name, one in found.items():
-        knobs = [k if v is not None else f"{k} (needed)" for k, v in one["settings"].items()]
-        table.add_row(Text(name, style="bold"), Text(one["line"]), Text(", ".join(knobs), style="dim"))
+        table.add_row(Text(name, style="bold"), Text(one["line"]), Text(one["when"]))
     screen.print(table)
 
 
 def every() -> dict[str, dict[str, Any]]:
-    """What each method says of itself."""
+    """What each method does, when to take it, and what can be set."""
     import inspect
 
-    from wane import trackers
-    from wane.panel import pool
+    from wane.cli.method_words import METHODS as WORDS
+    from wane.cli.method_words import SETTINGS
     from wane.panel.settings import POOL
     from wane.trackers.registry import METHODS
 
     found = {}
-    for name in trackers.names():
-        line, _, about = plain(inspect.getdoc(METHODS[name]) or "").partition("\n")
-        parameters = inspect.signature(METHODS[name]).parameters.values()
-        knobs = {p.name: None if p.default is p.empty else repr(p.default) for p in parameters if p.name not in COMMON}
-        found[name] = {"line": line.strip(), "about": about.strip(), "settings": knobs}
-    line = "Many series that learn from each other; the default for tables with more than one series."
-    about = plain(pool.__doc__ or "").partition("\n\n")[2].partition("\n\nScores are measured")[0]
-    found[POOL] = {"line": line, "about": about, "settings": {}}
-    return dict(sorted(found.items()))
-
-
-def plain(text: str) -> str:
-    """A docstring without its marks.
-
-    >>> plain("a ``b`` and :math:`c_t`")
-    'a b and c_t'
-    """
-    return re.sub(r":\w+:`([^`]*)`", r"\1", text).replace("``", "")
+    for name in sorted([*METHODS, POOL]):
+        knobs: dict[str, str | None] = {}
+        if name != POOL:
+            parameters = inspect.signature(METHODS[name]).parameters.values()
+            knobs = {p.name: None if p.default is p.empty else repr(p.default) for p in parameters}
+            knobs = {knob: default for knob, default in knobs.items() if knob not in COMMON}
+        line, when = WORDS.get(name) or ((inspect.getdoc(METHODS[name]) or "").partition("\n")[0], "")
+        meanings = {knob: SETTINGS[knob] for knob in knobs if knob in SETTINGS}
+        found[name] = {"line": line, "when": when, "settings": knobs, "meanings": meanings}
+    return found
 
 
 def version(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="What runs beneath it, and which extras.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also show the versions of Python, NumPy and the extras.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """The version; with --verbose those of what runs beneath it."""
+    """Show the version of wane, and with --verbose those of what it runs on."""
     from wane.version import __version__
 
     found: dict[str, Any] = {"wane": __version__}

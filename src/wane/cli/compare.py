@@ -18,20 +18,26 @@ import typer
 from wane.cli.console import parts_shown
 from wane.cli.options import (
     Cutoff,
+    DateOrder,
+    DecimalMark,
     File,
+    Forecast,
     Id,
     InFormat,
     Json,
     Methods,
     NoId,
     NoTime,
+    OneAlpha,
+    OneCoverage,
+    Proba,
     Score,
-    Share,
     Time,
     Workers,
     Y,
     YHat,
     column_words,
+    levels,
     speaking,
 )
 from wane.cli.run import finite, teller
@@ -50,10 +56,14 @@ def compare(
     no_id: NoId = False,
     no_time: NoTime = False,
     cutoff: Cutoff = None,
+    proba: Proba = None,
+    forecast: Forecast = None,
     methods: Methods = "all",
-    alpha: Share = 0.1,
+    coverage: OneCoverage = None,
+    alpha: OneAlpha = None,
     score: Annotated[
-        Score | None, typer.Option(help="How to measure an error: absolute or normalised. Default: absolute.")
+        Score | None,
+        typer.Option(help="How to measure an error: absolute or normalised; lac, aps or raps for a classifier."),
     ] = None,
     series: Annotated[
         int | None, typer.Option(min=1, help="How many series to judge. Default: up to 300, and 30,000 rows.")
@@ -62,6 +72,8 @@ def compare(
     report: Annotated[
         Path | None, typer.Option(help="Also write an HTML page about the best ones, side by side.")
     ] = None,
+    dates: DateOrder = None,
+    decimal: DecimalMark = None,
     format: InFormat = None,
     json: Json = False,
 ) -> None:
@@ -69,11 +81,13 @@ def compare(
     from wane import runs, trackers
     from wane.cli.console import console, table
     from wane.experiments import compare as comparing
-    from wane.experiments import compare_panel
+    from wane.experiments import compare_panel, compare_sets
     from wane.panel.settings import POOL
     from wane.tables.files import STANDARD, refuse_same, refuse_unwritable
+    from wane.trackers.registry import refuse_unknown
 
     # What cannot work is refused before anything is read.
+    level = (levels(alpha, coverage) or (0.1,))[0]
     page = None if report is None else str(report)
     if page is not None and (file == STANDARD or (os.path.exists(file) and not os.path.isfile(file))):  # a pipe
         raise typer.BadParameter("a report reads the table again for each method: give a file", param_hint="--report")
@@ -81,25 +95,32 @@ def compare(
     refuse_unwritable({"report": page})
     # Without --methods, leave out those that cannot be made for this alpha, and say so.
     told = teller(json)
-    left_out = unfit(alpha) if methods == "all" else {}
+    left_out = unfit(level) if methods == "all" else {}
     given = [POOL, *trackers.names()] if methods == "all" else methods.split(",")
     names = [name for name in dict.fromkeys(map(str.strip, given)) if name and name not in left_out]
+    refuse_unknown(names, POOL)
     for name, why in left_out.items():
         told(f"{name} is left out: {why}")
-    options = runs.Options(y, tuple(yhat or ()), id, time, no_id, no_time, cutoff, score=score and score.value)
+    options = runs.Options(
+        y, tuple(yhat or ()), id, time, no_id, no_time, cutoff, score=score and score.value, proba=tuple(proba or ()),
+        forecast=forecast, dates=dates and dates.value, decimal=decimal and decimal.value,
+    )  # fmt: skip
     kind = f".{format.value}" if format else None
     with parts_shown(quiet=json) as started:
         found = runs.series(file, options, kind, told)
-        panel = panel_rows(found, score and score.value)
-        if panel is None:
-            names = [name for name in names if name != POOL] or [comparing.FAMILIAR]
-            results = comparing.judged([s.scores for s in found.series], names, alpha, series, workers, started)
+        panel, scores = panel_rows(found, score and score.value), [s.scores for s in found.series]
+        if panel is not None:
+            results = compare_panel.judged(panel, names, level, series, started)
         else:
-            results = compare_panel.judged(panel, names, alpha, series, started)
-        words = suggested(file, options, alpha, format and format.value, found, results)
+            names = [name for name in names if name != POOL] or [comparing.FAMILIAR]
+            if found.columns.classes:
+                results = compare_sets.judged(scores, found.sizes, names, level, series, started)
+            else:
+                results = comparing.judged(scores, names, level, series, workers, started)
+        words = suggested(file, options, level, format and format.value, found, results)
         results = {**results, "left_out": left_out, "command": words}
         if report is not None:
-            side_by_side(report, file, replace(options, alpha=(alpha,)), kind, found, results, started)
+            side_by_side(report, file, replace(options, alpha=(level,)), kind, found, results, started)
             results["report"] = page
     # Print the leaderboard, the recommendation and the command that follows it.
     bad = results.pop("bad")
@@ -112,25 +133,32 @@ def compare(
     screen = console()
     lines = results["leaderboard"]
     many = f"{results['series']} of {results['series_in_all']} series" if results["series_in_all"] > 1 else "one series"
-    title = f"{len(lines)} methods on {many}, {results['rounds']:,} rounds, alpha {alpha:g}"
-    shape: Any = comparing if panel is None else compare_panel
+    title = f"{len(lines)} methods on {many}, {results['rounds']:,} rounds, target {100 * (1 - level):.4g} %"
+    shape = shape_of(found, panel is not None)
     screen.print(
         table(title, list(shape.COLUMNS), comparing.cells(lines, shape.COLUMNS), shape.CAPTION, LEAST, screen.width)
     )
     screen.print(results["recommendation"], soft_wrap=not sys.stdout.isatty())
     screen.print(results["command"], soft_wrap=True, markup=False)
     if results["too_short"]:
-        screen.print(f"left out, too short to be judged: {results['too_short']} series", style="dim")
+        screen.print(f"{results['too_short']} series are too short to be judged, and were left out", style="dim")
     if page is not None:
         screen.print(f"written: {page}", soft_wrap=True, markup=False)
 
 
+def shape_of(found: Any, panel: bool) -> Any:
+    """The module that knows the columns and the caption of a leaderboard."""
+    from wane.experiments import compare, compare_panel, compare_sets
+
+    return compare_panel if panel else compare_sets if found.columns.classes else compare
+
+
 def panel_rows(found: Any, score: str | None) -> Any:
-    """The rows of a table as a panel; None if it is one series and no backtest."""
+    """The rows of a table as a panel; None if it is that of a classifier, or one series and no backtest."""
     from wane.experiments.compare_panel import PanelRows
     from wane.tables.chunks import grouped
 
-    if len(found.series) == 1 and found.columns.cutoff is None:
+    if found.columns.classes or (len(found.series) == 1 and found.columns.cutoff is None):
         return None
     rows = found.rows
     series = grouped(rows.ids)[1]
@@ -167,7 +195,9 @@ def suggested(file: str, options: Any, alpha: float, kind: str | None, table: An
         words += ["--set", f"{name}={value}"]
     if file != "-":
         path = Path(file)
-        words += ["--out", str(path.with_name(f"{path.stem}_intervals{path.suffix}"))]
+        stem, dot, ends = path.name.partition(".") if path.suffix == ".gz" else (path.stem, "", path.suffix)
+        ends = ".parquet" if path.is_dir() else ends
+        words += ["--out", str(path.with_name(f"{stem}_{'sets' if table.columns.classes else 'intervals'}{dot}{ends}"))]
         words += ["--out-format", kind] if kind is not None else []
     return shlex.join(words)
 
@@ -186,9 +216,8 @@ def side_by_side(
     Each plays the whole table, with the settings that it needs.
     """
     from wane import runs
-    from wane.experiments import compare as comparing
-    from wane.experiments import compare_panel
     from wane.experiments.compare import needed
+    from wane.panel.settings import POOL
     from wane.report import write
     from wane.report.runs import judged_rounds, tracks
     from wane.tables.files import kind_of
@@ -196,11 +225,11 @@ def side_by_side(
     kind = kind or kind_of(file)  # also of the output, which nobody reads: rows of the same kind are copied untouched
     ranked = [line["method"] for line in results["leaderboard"]]
     names = sorted(ranked, key=lambda name: name != results["method"])[:CHARTED]
-    scores = [s.scores for s in found.series]
+    scores = [] if found.columns.classes else [s.scores for s in found.series]
     tick, played = started("report", len(names)), []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            told = needed(name, scores, options.alpha[0])
+            told = {} if name == POOL else needed(name, scores, options.alpha[0])
             asked = replace(
                 options, method=name, warm_up=told.pop("warm_up", 0), settings=told, sort=not found.ordered,
                 prefix=found.prefix,
@@ -213,9 +242,10 @@ def side_by_side(
     said = {"file": file, "score": made.score, "methods judged": ", ".join(ranked), "columns": made.columns.said()}
     said |= {"advice": results["recommendation"], "command": results["command"]}
     said["rounds"] = "those that the leaderboard judges: the beginning of each long series is left out"
-    said["ends"] = "a true value at the very end of its interval counts as missed, as for the leaderboard"
-    shape: Any = compare_panel if "first" in results["leaderboard"][0] else comparing
-    advice = {name: results[name] for name in ("method", "recommendation", "command")}
+    if not found.columns.classes:
+        said["ends"] = "a true value at the very end of its interval counts as missed, as for the leaderboard"
+    shape = shape_of(found, panel_rows(found, None) is not None)
+    advice = {name: results[name] for name in ("method", "recommendation", "command", "reason")}
     advice |= {"lines": results["leaderboard"], "columns": shape.COLUMNS, "caption": shape.CAPTION}
     write(path, played, said, f"Methods for {Path(file).name}", advice=advice)
 

@@ -16,20 +16,28 @@ import typer
 from wane.cli.console import rows_shown
 from wane.cli.main import Interrupted
 from wane.cli.options import (
+    Alpha,
+    Arrived,
+    Coverage,
     Cutoff,
+    DateOrder,
+    DecimalMark,
     File,
+    Forecast,
     Format,
     Id,
     InFormat,
     Json,
     NoId,
     NoTime,
+    Proba,
     Score,
     Time,
     Y,
     YHat,
     assigned,
     column_words,
+    levels,
     method_of,
     speaking,
 )
@@ -52,6 +60,10 @@ def run(
     no_id: NoId = False,
     no_time: NoTime = False,
     cutoff: Cutoff = None,
+    proba: Proba = None,
+    forecast: Forecast = None,
+    coverage: Coverage = None,
+    alpha: Alpha = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -59,24 +71,24 @@ def run(
             autocompletion=method_of,
         ),
     ] = None,
-    alpha: Annotated[
-        list[float] | None,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            help="The share of true values that may lie outside. Default: 0.1. Repeat it for several levels.",
-        ),
+    score: Annotated[
+        Score | None, typer.Option(help="How to measure an error. Default: absolute; raps for a classifier.")
     ] = None,
-    score: Annotated[Score | None, typer.Option(help="How to measure an error. Default: absolute.")] = None,
     delay: Annotated[
         int | None, typer.Option(min=0, help="A true value is known only after so many more rows of its series.")
     ] = None,
+    arrived: Arrived = None,
     warm_up: Annotated[
         int | None, typer.Option(min=0, help="Each series gets intervals only after so many true values.")
     ] = None,
     set: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another setting of the method, or a limit of the intervals.", metavar="NAME=VALUE"),
+        typer.Option(
+            "--set",
+            help="A setting of the method (wane methods NAME explains them), or lower_limit or upper_limit of the "
+            "intervals. A list is quoted: 'gammas=[0.1,0.2]'.",
+            metavar="NAME=VALUE",
+        ),
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -102,6 +114,8 @@ def run(
     again: Annotated[
         bool, typer.Option("--again", help="Learn the rows even if they are those that the state has learned last.")
     ] = False,
+    dates: DateOrder = None,
+    decimal: DecimalMark = None,
     format: InFormat = None,
     out_format: Annotated[
         Format | None, typer.Option(help="Format of the output. Default: by its name, or that of FILE.")
@@ -110,7 +124,7 @@ def run(
 ) -> None:
     """Give every row of a table an interval, learned from the rows before it.
 
-    The output is your table with two more columns, lower and upper.
+    The output is your table with the new columns lower and upper. The table of a classifier gets sets of labels.
     """
     from wane import runs
     from wane.tables.files import STANDARD, unwritable
@@ -118,8 +132,10 @@ def run(
     if json and out == STANDARD:
         raise typer.BadParameter("--json prints on standard output: give a file", param_hint="--out")
     options = runs.Options(
-        y, tuple(yhat or ()), id, time, no_id, no_time, cutoff, method, tuple(alpha or ()), score and score.value,
-        delay, warm_up, assigned("--set", set or (), run), duplicates.value, prefix, tuple(by or ()), sort, skip, again,
+        y, tuple(yhat or ()), id, time, no_id, no_time, cutoff, method, levels(alpha, coverage), score and score.value,
+        delay, warm_up, assigned("--set", set or (), run), duplicates.value, prefix, sort, skip, again,
+        tuple(proba or ()), arrived, forecast, dates and dates.value, decimal and decimal.value,
+        tuple(by or ()),
     )  # fmt: skip
     kinds = (f".{format.value}" if format else None, f".{out_format.value}" if out_format else None)
     page = None if report is None else str(report)
@@ -201,7 +217,9 @@ def tell(made: Any, file: str, out: str, written: list[str | None], options: Any
     speed = made.rows / made.seconds if made.seconds else 0.0
     for verdict in filter(None, made.bad):
         typer.echo(verdict.said(next_command(verdict, made, file, out, options)), err=on_error)
-    cold = f", {made.cold:,} without an interval (cold)" if made.cold else ""
+    sets = bool(made.columns.classes)
+    without, what, size = ("a set", "labels", "size") if sets else ("an interval", "true values", "width")
+    cold = f", {made.cold:,} without {without} (cold)" if made.cold else ""
     typer.echo(f"{made.rows:,} rows{cold}, {made.series:,} series, {speed:,.0f} rows a second", err=on_error)
     if made.rows and not made.learned:
         typer.echo(
@@ -210,12 +228,12 @@ def tell(made: Any, file: str, out: str, written: list[str | None], options: Any
             err=on_error,
         )
     elif not made.labels:
-        typer.echo("no row has an interval and a true value: nothing can be judged", err=on_error)
+        typer.echo(f"no row has {without} and a true value: nothing can be judged", err=on_error)
     else:
         for level, coverage, width, n in zip(made.alpha, made.coverage, made.width, made.infinite, strict=True):
             typer.echo(
-                f"{made.method}: {100 * coverage:.1f} % of {made.labels:,} true values inside (target "
-                f"{100 * (1 - level):g} %); mean width {width:.4g}"
+                f"{made.method}: {100 * coverage:.1f} % of {made.labels:,} {what} inside (target "
+                f"{100 * (1 - level):g} %); mean {size} {width:.4g}"
                 + (f" without {n:,} that are infinite" if n else ""),
                 err=on_error,
             )

@@ -107,14 +107,33 @@ def largest(scores: Sequence[np.ndarray]) -> np.ndarray:
     return np.array([rounded_up(max(float(s[: min(UNSCORED, len(s) // 3)].max()) for s in scores) or 1.0)])
 
 
-def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int, default: str = FAMILIAR) -> dict[str, Any]:
+def advice(
+    lines: Sequence[dict[str, Any]], alpha: float, rounds: int, default: str = FAMILIAR, what: str = "narrower"
+) -> dict[str, Any]:
     """The method to take and why: of those near the target, the least pinball loss; the default if nearly that.
+
+    Args:
+        lines: of the leaderboard.
+        alpha: the level.
+        rounds: how many were judged.
+        default: the method that needs no reason to be taken.
+        what: how to call a method with a smaller width.
+
+    Returns the name as ``method``, the ``recommendation`` in words, and the ``reason`` as plain data: the ``rule`` by
+    which it was taken ("smallest loss", "default", "only one near" or "none near"), how many methods are ``near`` the
+    target and how near that is (``within``), the ``best`` of them by pinball loss, and the names of a ``narrower`` one
+    that was not taken. The figures of each are in the lines of the leaderboard.
 
     >>> row = {"infinite": 0.0, "lce_100": 0.1}
     >>> a = {"method": "a", "coverage": 0.9, "miss_of_target": 0.0, "pinball": 1.0, "width": 2.0, **row}
     >>> b = {"method": "b", "coverage": 0.8, "miss_of_target": 0.1, "pinball": 0.9, "width": 1.8, **row}
-    >>> advice([a, b], 0.1, 1000)["recommendation"]
-    'a: it covers 90.0 % (target 90 %); no other method comes near the target. b is 10.0 % narrower, but covers 80.0 %.'
+    >>> found = advice([a, b], 0.1, 1000)
+    >>> for sentence in found["recommendation"].split(". "):
+    ...     print(sentence)
+    Take a: it covers 90.0 % (target 90 %), and no other method comes near the target
+    b is 10.0 % narrower, but covers only 80.0 %.
+    >>> found["reason"]["rule"], found["reason"]["narrower"]
+    ('only one near', 'b')
     """
     rivals = [line for line in lines if line["method"] not in leaderboard.NO_RIVAL and not line["infinite"]]
     rivals = rivals or [line for line in lines if line["method"] not in leaderboard.NO_RIVAL] or list(lines)
@@ -125,25 +144,37 @@ def advice(lines: Sequence[dict[str, Any]], alpha: float, rounds: int, default: 
     best = min(near, key=lambda line: line["pinball"])
     familiar = [line for line in near if line["method"] == default and line["pinball"] <= NEARLY * best["pinball"]]
     pick = familiar[0] if familiar else best
-    said = f"{pick['method']}: it covers {percent(pick['coverage'])} (target {100.0 * (1.0 - alpha):.4g} %)"
+    # Say what it covers, by which rule it was taken, and what speaks against a narrower one.
+    said = f"Take {pick['method']}: it covers {percent(pick['coverage'])} (target {100.0 * (1.0 - alpha):.4g} %)"
     if not there:
-        said += "; no other method comes nearer, but that is not near: look at the data, or take more of it."
+        rule = "none near"
+        said += ". No other method comes nearer, but that is not near: look at the data, or take more of it."
     elif pick is best:
-        of_several = f", with the smallest pinball loss of the {len(near)} methods near the target."
-        said += of_several if len(near) > 1 else "; no other method comes near the target."
+        rule = "smallest loss" if len(near) > 1 else "only one near"
+        of_several = f" and has the smallest pinball loss of the {len(near)} methods near the target."
+        said += of_several if len(near) > 1 else ", and no other method comes near the target."
     else:
-        more = 100.0 * (pick["pinball"] / best["pinball"] - 1.0)
-        said += f", and its pinball loss is within {more:.1f} % of the best near the target ({best['method']})."
+        rule, more = "default", 100.0 * (pick["pinball"] / best["pinball"] - 1.0)
+        said += f". It is the default, and its pinball loss is within {more:.1f} % of the best near the target "
+        said += f"({best['method']})."
     narrower = min(serious(rivals), key=lambda line: line["width"], default=pick)
-    if narrower["width"] < WORTH * pick["width"]:
-        less = 100.0 * (1.0 - narrower["width"] / pick["width"])
-        but = f"covers {percent(narrower['coverage'])}"
-        if narrower in near:
-            but = f"loses {100.0 * (narrower['pinball'] / pick['pinball'] - 1.0):.1f} % more pinball loss"
-            if narrower["lce_100"] > pick["lce_100"]:
-                but = f"is off by {narrower['lce_100']:.2f} in its worst 100 rounds, not {pick['lce_100']:.2f}"
-        said += f" {narrower['method']} is {less:.1f} % narrower, but {but}."
-    return {"method": pick["method"], "recommendation": said}
+    rival = narrower if narrower["width"] < WORTH * pick["width"] else None
+    if rival is not None:
+        less = 100.0 * (1.0 - rival["width"] / pick["width"])
+        but = f"covers {'only ' if rival['coverage'] < pick['coverage'] else ''}{percent(rival['coverage'])}"
+        if rival in near:
+            but = f"has a pinball loss that is {100.0 * (rival['pinball'] / pick['pinball'] - 1.0):.1f} % larger"
+            if rival["lce_100"] > pick["lce_100"]:
+                but = f"is off by {rival['lce_100']:.2f} in its worst 100 rounds, not by {pick['lce_100']:.2f}"
+        said += f" {rival['method']} is {less:.1f} % {what}, but {but}."
+    reason = {
+        "rule": rule,
+        "near": len(near),
+        "within": max(NEAR, noise),
+        "best": best["method"],
+        "narrower": None if rival is None else rival["method"],
+    }
+    return {"method": pick["method"], "recommendation": said, "reason": reason}
 
 
 def verdict(method: str, scores: Sequence[np.ndarray], alpha: float, told: dict[str, Any]) -> Verdict | None:
@@ -211,7 +242,7 @@ def percent(value: float) -> str:
 
 
 def cells(lines: Sequence[dict[str, Any]], columns: dict[str, tuple[str, str]] = COLUMNS) -> list[list[str]]:
-    """The text of the table; a measure that there is not is a dash."""
+    """The text of the table; a number that does not exist is a dash."""
     return [
         ["-" if line[key] != line[key] else format(line[key], form) for key, form in columns.values()] for line in lines
     ]

@@ -94,8 +94,7 @@ def judged(
         started: (name, ticks) -> tick.
     """
     names = [POOL, *trackers.names()] if methods is None else list(methods)
-    if names != [POOL]:
-        refuse_unknown([name for name in names if name != POOL])
+    refuse_unknown(names, POOL)
     every = np.unique(rows.series)
     if most is None:
         most = max(2, min(SERIES, int(ROWS / max(len(rows.y) / max(len(every), 1), 1.0))))
@@ -122,7 +121,7 @@ def judged(
         "too_short": 0,
         "rounds": int(scored.sum()),
         "leaderboard": lines,
-        "method": advised["method"],
+        **advised,
         "recommendation": advised["recommendation"] + rests,
         "bad": verdicts[advised["method"]],
         "settings": needed(advised["method"], rows, alpha),

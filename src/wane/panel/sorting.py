@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wane.errors import InputError
+from wane.errors import AmbiguousDatesError, InputError
 from wane.tables.text import no_moment, read_times
+
+CONVERT = "convert the column to dates first"
 
 
 def one_sort(keys: list[np.ndarray]) -> np.ndarray | None:
@@ -78,12 +80,13 @@ def moments(name: str, times: np.ndarray) -> np.ndarray:
     if times.dtype.kind not in "OU" or not all(isinstance(time, str) for time in times):
         return times
     cells = list(map(str, times))
-    found, bad = read_times(cells)
+    try:
+        found, bad = read_times(cells, name)
+    except AmbiguousDatesError as error:
+        raise InputError(error.problem, argument="time", cure=CONVERT) from None
     if bad is not None or np.isnan(found).any():
         row = bad if bad is not None else int(np.argmax(np.isnan(found)))
-        raise InputError(
-            no_moment(name, cells[row]), argument="time", row=row, cure="convert the column to dates first"
-        )
+        raise InputError(no_moment(name, cells[row]), argument="time", row=row, cure=CONVERT)
     return found
 
 

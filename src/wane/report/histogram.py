@@ -13,6 +13,7 @@ from wane.report.sentences import percent, target
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 660, 220, 40, 36  # of the drawing, in its own units
 BARS = 28  # at most
+TICKS = 9  # likewise
 
 
 def counted(found: Sequence[Numbers], alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -68,9 +69,10 @@ def drawing(found: Sequence[Numbers], alpha: float) -> str:
     aim = x(1.0 - alpha)
     parts.append(f'<line class="axis" x1="{aim:.1f}" x2="{aim:.1f}" y1="10" y2="{y(0):.1f}"/>')
     parts.append(f'<text x="{aim - 4:.1f}" y="12" text-anchor="end">target {target(alpha)}</text>')
-    for share in np.linspace(max(first, 0.0), 1.0, 6):
+    step = next(step for step in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2) if (1.0 - first) / step <= TICKS or step == 0.2)
+    for share in np.arange(1.0, max(first, 0.0) - 1e-9, -step):
         parts.append(
-            f'<text x="{x(share):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{100 * share:.0f}</text>'
+            f'<text x="{x(share):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{100 * share:.3g}</text>'
         )
     parts.append(
         f'<text x="{x((first + last) / 2):.1f}" y="{HEIGHT - 3}" text-anchor="middle">coverage of a series, %</text>'

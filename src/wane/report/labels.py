@@ -110,6 +110,13 @@ class LabelTrack:
         """There is none of label sets."""
         return math.nan
 
+    def since(self, first: int, open_ends: bool = False) -> LabelTrack:
+        """The rounds from one on; a set of labels has no ends that could be open."""
+        columns = {name: getattr(self, name) for name in ("time", "label", "sets", "size", "covered")}
+        kept: dict[str, Any] = {name: None if column is None else column[first:] for name, column in columns.items()}
+        groups = {name: values[first:] for name, values in self.groups.items()}
+        return dataclasses.replace(self, **kept, groups=groups)
+
     def factors(self) -> dict[str, np.ndarray]:
         """What coverage is also judged by: always the true label."""
         return {BY_CLASS: self.label, **self.groups}

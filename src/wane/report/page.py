@@ -108,7 +108,7 @@ def page(
     }
     file = given.get("file") or given.get("results")
     headline = sentences.headline(main, alpha, k, len(names), words)
-    judged = numbers.judging(own, 0)
+    judged, one_by_one = numbers.judging(own, 0), sentences.strange_ones(mine, alpha)
     on_methods = "" if advice else sentences.on_methods(firsts, alpha)
     return Template(asset("page.html", "wane.report")).substitute(
         title=escape(title),
@@ -117,8 +117,8 @@ def page(
         licence=licence(),
         version=escape(__version__),
         advice=parts.advised(advice) if advice else "",
-        verdict=verdicts.block(judged, sum(n.labels > 0 for n in mine), headline, str(file) if file else None, words),
-        more=escape(" ".join(filter(None, [on_methods, sentences.on_streams(mine, alpha)]))),
+        verdict=verdicts.block(judged, one_by_one, headline, str(file) if file else None, words),
+        more=escape(" ".join(filter(None, [on_methods, sentences.on_streams(one_by_one)]))),
         cards=parts.cards(main, alpha, k, words),
         note=parts.note(len(shown), len(names), max(len(tracks[i]) for i in kept), MOST_ROUNDS),
         spread=histogram.section(mine, alpha) if len(names) > 1 else "",

@@ -185,6 +185,9 @@ def _level(end: str) -> float | None:
 
 def _part(chunk: Chunk, roles: dict[str, str | None], sources: Sequence[_Source], timed: bool) -> dict[Any, Any]:
     """The columns of some rows; if ``timed``, the user named the column of times, so it must hold some."""
+    ends = [name for source in sources for pair in source.ends.values() for name in pair[:2]]
+    used = [roles["y"], *(source.y_hat for source in sources), *ends]
+    chunk.notation.settle([chunk.column(name) for name in used if name is not None])
     y = numbers(chunk, str(roles["y"]))
     ids, methods = (_texts(chunk, roles[role], "") for role in ("id", METHOD))
     time = cutoff = None

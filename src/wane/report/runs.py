@@ -9,20 +9,24 @@ import numpy as np
 
 from wane.conformal.certificates import bound_of, gradients_of
 from wane.experiments.leaderboard import LEAST, UNSCORED
+from wane.report.labels import LabelTrack
 from wane.report.track import Track
 from wane.runs import Report
 
 MANY = 1_000  # series, beyond which no bounds are computed: few of them are charted
 
 
-def tracks(made: Report, name: str) -> list[Track]:
+def tracks(made: Report, name: str) -> list[Any]:
     """The series of a run that kept its rows, as tracks; ``name`` is that of a table with one series."""
-    found = []
+    found: list[Any] = []
     kept = made.record.tracks(made.panel.ids()) if made.record is not None else []
     for t in kept:
         own = name if made.columns.id is None and made.columns.cutoff is None else str(t.id)
+        if made.columns.classes:
+            found += label_track(made, t, own)
+            continue
         columns: dict[str, Any] = {"time": t.time, "y": t.y, "y_hat": t.y_hat, "lower": t.lower, "upper": t.upper}
-        columns["groups"] = groups(made, t)
+        columns["groups"] = {name: t.groups[:, i] for i, name in enumerate(made.columns.by)} or None
         known = {} if len(kept) > MANY else theory(made, t)
         track = Track.judged(own, made.method, levels=made.alpha, **known, **columns)
         if track is not None:
@@ -30,7 +34,17 @@ def tracks(made: Report, name: str) -> list[Track]:
     return found
 
 
-def judged_rounds(found: list[Track], labels: Mapping[str, int]) -> list[Track]:
+def label_track(made: Report, track: Any, name: str) -> list[LabelTrack]:
+    """One series of a classifier, without the rows that have no set; none if there are no others."""
+    rows, classes = np.flatnonzero(~track.cold), made.columns.classes
+    if not len(rows):
+        return []
+    label = [None if k != k else classes[int(k)] for k in track.label[rows].tolist()]
+    time = None if track.time is None else track.time[rows]
+    return [LabelTrack(name, made.method, time, label, made.alpha, track.sets[rows], list(classes))]
+
+
+def judged_rounds(found: list[Any], labels: Mapping[str, int]) -> list[Any]:
     """The rounds that a comparison of methods judges, as it judges them.
 
     The beginning of each long series is left out, and an outcome at the very end of its interval is missed, as it is
@@ -49,14 +63,6 @@ def judged_rounds(found: list[Track], labels: Mapping[str, int]) -> list[Track]:
     return made
 
 
-def groups(made: Report, track: Any) -> dict[str, np.ndarray] | None:
-    """The groups that a run was told to cover, by column, as names; None without groups."""
-    if not made.named:
-        return None
-    names = np.array(["none", *(str(value) for _, value in made.named)], dtype=object)
-    return {column: names[track.members[:, i]] for i, column in enumerate(made.columns.by)}
-
-
 def theory(made: Report, track: Any) -> dict[str, Any]:
     """What the theory says of a series: the ``bounds``, ``discount`` and ``gradients`` of its track.
 
@@ -65,14 +71,9 @@ def theory(made: Report, track: Any) -> dict[str, Any]:
     missed.
     """
     design = made.panel.settings
-    if (
-        made.resumed
-        or made.columns.cutoff is not None
-        or design.pooled
-        or design.warm_up
-        or design.score.sides == 2
-        or made.groups
-    ):
+    if made.resumed or made.columns.cutoff is not None or made.columns.arrived is not None:
+        return {}
+    if design.pooled or design.warm_up or design.score.sides == 2 or made.groups:
         return {}
     y = track.y[:, None]
     if np.any((y == track.lower) | (y == track.upper)):

@@ -7,11 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from scipy.stats import binom
 
 from wane.report.chance import SURE, band, surprise
 from wane.report.numbers import Numbers
 
 RARE = 0.01  # the share of infinite intervals up to which a mean of the finite ones is compared
+LUCK = 0.975  # the share of panels on target that have no more series outside than is called luck
 NONE = "\u2013"  # a dash where there is no number
 MOST_DIGITS = 6  # behind the point of a percentage
 SPACE = "\u00a0"  # between a number and its unit: no line ends there
@@ -112,19 +114,54 @@ def on_methods(by_method: Mapping[str, Numbers], alpha: float) -> str:
     return f"{said}; {narrowest} was the narrowest ({percent(other.coverage)}, mean width {amount(other.width)})."
 
 
-def on_streams(found: Sequence[Numbers], alpha: float) -> str:
-    """How many series chance does not explain, beside how many it would put there; nothing for one series."""
+@dataclasses.dataclass(frozen=True)
+class Strange:
+    """How many series chance does not explain.
+
+    Args:
+        series: how many have outcomes.
+        below, above: how many have fewer inside than chance allows, and how many more.
+        worst: the name of the least likely one; "" if there is none.
+        worst_said: its coverage in words.
+    """
+
+    series: int
+    below: int
+    above: int
+    worst: str
+    worst_said: str
+
+    @property
+    def outside(self) -> int:
+        """Below or above."""
+        return self.below + self.above
+
+    @property
+    def more_than_luck(self) -> bool:
+        """Whether there are several series, and more outside than luck would put there."""
+        return self.series > 1 and self.outside > binom.ppf(LUCK, self.series, 1.0 - SURE)
+
+
+def strange_ones(found: Sequence[Numbers], alpha: float) -> Strange:
+    """Which series of one method chance does not explain."""
     known = [n for n in found if n.labels]
-    if len(known) < 2:
-        return ""
+    if not known:
+        return Strange(0, 0, 0, "", "")
     labels, misses = (np.array([getattr(n, name) for n in known]) for name in ("labels", "misses"))
     low, high = band(alpha, labels)
     shares = np.array([n.coverage for n in known])
-    below, above = int(np.count_nonzero(shares < low)), int(np.count_nonzero(shares > high))
     worst = known[int(np.argmax(surprise(alpha, labels, misses)))]
-    by_luck = (1.0 - SURE) * len(known)
+    below, above = int(np.count_nonzero(shares < low)), int(np.count_nonzero(shares > high))
+    return Strange(len(known), below, above, worst.name, f"{percent(worst.coverage)} of {worst.labels:,}")
+
+
+def on_streams(found: Strange) -> str:
+    """How many series chance does not explain, beside how many it would put there; nothing for one series."""
+    if found.series < 2:
+        return ""
+    by_luck = (1.0 - SURE) * found.series
     expected = "less than one" if by_luck < 0.5 else f"about {by_luck:.0f}"
     return (
-        f"Of {len(known):,} series, {below:,} are below what chance allows and {above:,} above; by luck it would be "
-        f"{expected}. The least likely is {worst.name}: {percent(worst.coverage)} of {worst.labels:,}."
+        f"Of {found.series:,} series, {found.below:,} are below what chance allows and {found.above:,} above; by luck "
+        f"it would be {expected}. The least likely is {found.worst}: {found.worst_said}."
     )

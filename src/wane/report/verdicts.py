@@ -6,10 +6,16 @@ import shlex
 from html import escape
 
 from wane.metrics.verdict import LEAST, Judged
-from wane.report.sentences import Words
+from wane.report.sentences import Strange, Words
 
-GOOD, OFF, FEW = "good", "off", "few"
-STATUS = {GOOD: "On target", OFF: "Off target by more than chance", FEW: "Too early to judge"}
+GOOD, OFF, FEW, MIXED = "good", "off", "few", "mixed"
+STATUS = {
+    GOOD: "On target",
+    OFF: "Off target by more than chance",
+    FEW: "Too early to judge",
+    MIXED: "On target as a whole, but not in every series",
+}
+SET_WORDS = {"intervals": "sets", "outcomes": "labels", "narrower": "smaller", "wider": "larger", "forecast": "model"}
 TO_DO = {
     "few labels": "Each series has too few outcomes to learn from alone. The method pool lets series learn from each "
     "other.",
@@ -48,12 +54,19 @@ def state_of(judged: Judged, series: int) -> tuple[str, str, str]:
     return OFF, why, TO_DO["too wide" if too_wide else found.cause]
 
 
-def block(judged: Judged, series: int, headline: str, file: str | None, words: Words) -> str:
-    """The verdict, the headline, the reason and the advice, in HTML."""
-    state, why, to_do = state_of(judged, series)
+def block(judged: Judged, strange: Strange, headline: str, file: str | None, words: Words) -> str:
+    """The verdict, the headline, the reason and the advice, in HTML; ``strange`` tells of the series one by one."""
+    state, why, to_do = state_of(judged, strange.series)
+    if state == GOOD and strange.more_than_luck:
+        one = strange.outside == 1
+        state = MIXED
+        to_do = f"Look at the {strange.outside:,} series that chance does not explain"
+        to_do = (
+            f"Look at {strange.worst}, which chance does not explain." if one else f"{to_do}, {strange.worst} first."
+        )
     if not words.intervals:
-        why, to_do = (text.replace("intervals", "sets").replace("outcomes", "labels") for text in (why, to_do))
-        to_do = to_do.replace("forecast makes the sets narrower", "model makes the sets smaller")
+        for word, other in SET_WORDS.items():
+            why, to_do = why.replace(word, other), to_do.replace(word, other)
     command = ""
     if state == OFF and file is not None and "ompare methods" in to_do:
         command = f" <code>{escape(shlex.join(['wane', 'compare', file]))}</code>"

@@ -1,6 +1,7 @@
 """A table through a panel: what ``wane run`` does, and what ``wane compare`` reads."""
 
-from wane.runs.run import Options, Report, play
+from wane.runs.options import Options
+from wane.runs.run import Report, play
 from wane.runs.series import ScoredTable, Series, series
 from wane.runs.session import Session
 

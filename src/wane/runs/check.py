@@ -162,7 +162,9 @@ def contents(thing: Any) -> dict[str, Any]:
     if isinstance(thing, Session):
         last = None if thing.input is None else thing.input.rows
         run = {"rows": thing.rows, "delay": thing.delay, "columns": thing.columns.said(), "last_table": last}
-        return {**contents(thing.panel), "class": "state of wane run", **run}
+        learned = getattr(thing, "many", thing.panel)  # rows that were played one by one
+        method = {"method": thing.panel.settings.method}
+        return {"class": "state of wane run", **method, **contents(learned), **{"class": "state of wane run"}, **run}
     if isinstance(thing, Groups):
         return {**contents(thing.parent), "class": "Groups", "children": len(thing.children)}
     found: dict[str, Any] = {"class": type(thing).__name__}

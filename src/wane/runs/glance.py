@@ -10,6 +10,7 @@ import numpy as np
 from wane.tables.chunks import chunks, keys, moments
 from wane.tables.columns import Columns
 from wane.tables.files import reading
+from wane.tables.text import Notation
 
 
 class Glance(NamedTuple):
@@ -22,15 +23,15 @@ class Glance(NamedTuple):
     ordered: bool
 
     @classmethod
-    def at(cls, path: str, kind: str, columns: Columns, times: bool = True) -> Glance:
+    def at(cls, path: str, kind: str, columns: Columns, notation: Notation, times: bool = True) -> Glance:
         """Read the ids of a table, and its times if they are wanted."""
         if columns.id is None:
             return cls(1, True)
-        if not os.path.isfile(path):
+        if not os.path.isfile(path) and not os.path.isdir(path):
             return cls(None, True)
         counts: dict[Any, int] = {}
         last, ordered = None, True
-        with reading(path, kind) as reader:
+        with reading(path, kind, notation) as reader:
             for chunk in chunks(reader):
                 ids = keys(chunk, columns.id)
                 ids = ids.tolist() if isinstance(ids, np.ndarray) else ids

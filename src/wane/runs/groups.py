@@ -38,6 +38,28 @@ def kind_of_group(text: str, names: Sequence[str], time: str | None) -> str | Qu
     return text
 
 
+def named_groups(
+    columns: Sequence[str], members: np.ndarray, at: np.ndarray, groups: Sequence[tuple[str, Any]], rows: int
+) -> dict[str, list[Any]]:
+    """The group of each row in words, by column; ``members`` are the numbers of the groups of the rows ``at``."""
+    names = np.array(["none", *(str(value) for _, value in groups)], dtype=object)
+    found = {}
+    for i, column in enumerate(columns):
+        values = np.full(rows, "none", dtype=object)
+        values[at] = names[members[:, i]]
+        found[column] = values.tolist()
+    return found
+
+
+def refuse_other_groups(session: Any, kinds: Sequence[Any], state: str | None) -> None:
+    """Raise an error if the groups are others than those of the run that this one goes on from."""
+    before = () if session.grouped is None else session.grouped.correction.grouping.columns
+    if tuple(kinds) != before:
+        had, now = (", ".join(map(str, columns)) or "no groups" for columns in (before, kinds))
+        cure = ("give the same ", Setting("by"), ", or another ", Setting("state"))
+        raise InputError(f"{state} was made with {had}, now there are {now}", argument="by", cure=cure)
+
+
 class GroupCounts:
     """How many true values of each group of a run there are, and how many are inside, by level."""
 

@@ -173,7 +173,7 @@ class Input:
         """The rows of a chunk, ready to compute with; from now on they count as learned."""
         if chunk in self._parsed:
             return self._parsed.pop(chunk)
-        rows = parsed(chunk, self.columns)
+        rows = parsed(chunk, self.columns, gaps=True)
         if self._print is not None:
             self._print.add(rows)
         return rows
@@ -199,7 +199,7 @@ class Input:
         self.seen += chunk.rows
         if self._print is not None:
             try:
-                self._parsed[chunk] = parsed(chunk, self.columns)
+                self._parsed[chunk] = parsed(chunk, self.columns, gaps=True)
                 self._print.add(self._parsed[chunk])
             except InputError:
                 self._print = None

@@ -6,73 +6,30 @@ import dataclasses
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from wane.conformal.grouping import Grouping
 from wane.errors import InputError, Setting
 from wane.metrics.groups import GroupMetrics
 from wane.metrics.verdict import Verdict
-from wane.panel import GroupedPanel, Panel
-from wane.panel.frames import COLD
-from wane.panel.settings import default_method
-from wane.runs.agreement import refuse_other, refuse_other_groups, score_name
-from wane.runs.backtest import BacktestSession
+from wane.panel import Panel
 from wane.runs.glance import Glance
-from wane.runs.groups import kinds_of_groups
+from wane.runs.groups import named_groups
 from wane.runs.inputs import Input, pass_over
-from wane.runs.session import Record, Session, keeping, loaded, occurrences
+from wane.runs.options import Options
+from wane.runs.records import Record, occurrences
+from wane.runs.session import Session, keeping, loaded
+from wane.runs.starting import started
 from wane.runs.stopping import Stop
 from wane.tables.chunks import MOST, Chunk, Reader, Rows, Writer, grouped, joined
-from wane.tables.columns import Columns, chosen
+from wane.tables.columns import Columns
 from wane.tables.files import kind_of, owning, reading, refuse_same, refuse_unwritable, writing
+from wane.tables.text import Notation
 
 FIRST, LEAST = 1_024, 256  # rows of the first chunk, and of the smallest
 A_SERIES = 8  # rows of a chunk for each series, whose state is kept safe once a chunk
 QUICK, SLOW = 0.2, 0.6  # seconds of a chunk: then the next is larger, or smaller
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user asked for; what is None, or empty, is left to the state or to the defaults.
-
-    Args:
-        y, y_hat, id, time, no_id, no_time, cutoff: the columns, as for ``chosen``.
-        method: the name of a method; None is auto for one series, and pool for more.
-        alpha: the shares of misses to allow; none is 0.1.
-        score: the name of a score; None is absolute.
-        delay: after how many more rows of its series a true value is learned.
-        warm_up: with how many true values each series begins, before it gets intervals.
-        settings: further settings of the method and of the panel.
-        duplicates: what to do about rows of a series with the same time: "error" or "keep".
-        prefix: what the names of the new columns begin with.
-        by: columns of groups, which may overlap; "price:4" cuts a column of numbers into four groups.
-        sort: whether to read the whole table first and play it in the order of its times.
-        skip: how many rows to pass over at the beginning.
-        again: whether to learn rows that the state has learned already.
-    """
-
-    y: str | None = None
-    y_hat: tuple[str, ...] = ()
-    id: str | None = None
-    time: str | None = None
-    no_id: bool = False
-    no_time: bool = False
-    cutoff: str | None = None
-    method: str | None = None
-    alpha: tuple[float, ...] = ()
-    score: str | None = None
-    delay: int | None = None
-    warm_up: int | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-    duplicates: str = "error"
-    prefix: str = ""
-    by: tuple[str, ...] = ()
-    sort: bool = False
-    skip: int = 0
-    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +46,8 @@ class Report:
         interrupted: whether Ctrl-C has cut it short.
         resumed: whether it went on from a state.
         skipped: how many rows at the beginning of the table were passed over.
+        unforecast: how many rows at the beginning of series have no forecast, and so no interval.
+        forecast: how forecasts were made; None if the table has them.
         groups: by level, how well each group is covered; none without groups.
     """
 
@@ -112,12 +71,13 @@ class Report:
     panel: Panel
     resumed: bool
     skipped: int
+    unforecast: int = 0
+    forecast: str | None = None
     groups: tuple[list[GroupMetrics], ...] = ()
-    named: tuple[tuple[str, Any], ...] = ()  # every group, in the order of their numbers
 
     def plain(self) -> dict[str, Any]:
         """The report as plain data, without the record and the panel."""
-        names = [f.name for f in dataclasses.fields(self) if f.name not in ("record", "panel", "resumed", "named")]
+        names = [f.name for f in dataclasses.fields(self) if f.name not in ("record", "panel", "resumed")]
         bad = tuple(None if verdict is None else dataclasses.asdict(verdict) for verdict in self.bad)
         return {name: getattr(self, name) for name in names} | {
             "columns": dataclasses.asdict(self.columns),
@@ -162,12 +122,11 @@ def play(
     refuse_unwritable({"state": state, "report": report})
     begun, stop = clock.perf_counter(), Stop()
     owned = owning({"state": state, "out": out, "report": report})
-    with stop.watching(), owned, keeping(state) as keep, reading(path, kind_in) as reader:
+    opened = reading(path, kind_in, options.notation())
+    with stop.watching(), owned, keeping(state) as keep, opened as reader:
         session = started(loaded(state), reader, path, kind_in, options, state, told)
-        before, design = session.rows, session.panel.settings
-        kept = Record(design.alphas, record or report is not None)
-        ends = [f"{side}{end}" for end in design.suffixes for side in ("lower", "upper")]
-        names = [f"{options.prefix}{name}" for name in (*ends, COLD)]
+        before, kept = session.rows, session.record(record or report is not None)
+        names = [f"{options.prefix}{name}" for name in session.names()]
         if taken := [name for name in names if name in reader.names]:
             raise InputError(
                 f"the table has the columns {', '.join(taken)} already",
@@ -180,14 +139,18 @@ def play(
         with writing(out, kind_out, reader) as writer:
             pass_over(source, out, told)
             run = Run(reader, source, writer, session, options, names, stop, progress, kept)
-            whole = options.sort or session.whole or mixed(session, path, kind_in, told)
+            whole = options.sort or session.whole or mixed(session, path, kind_in, options.notation(), told)
             cut = run.sorted() if whole else run.straight()
             session.input = source.remembered() or (None if source.seen else session.input)
-            made = summed_up(session, before, clock.perf_counter() - begun, cut, kept, source.skipped)
+            made = summed_up(session, before, clock.perf_counter() - begun, cut, kept, source.skipped, sum(run.lost))
             if report is not None:
                 write_report(made)
             if keep is not None:
                 keep(session)
+    for remark in reader.remarks:
+        told(remark)
+    if made.unforecast:
+        told(unforecast(made.unforecast) + ("gets" if made.unforecast == 1 else "get") + " no interval.")
     if len(session.panel) > session.older > 0 and not session.met:
         told(
             f"warning: {state} knew none of the series of this table, which begin anew: is it the state of another one?"
@@ -195,70 +158,12 @@ def play(
     return made
 
 
-def started(
-    session: Session | None,
-    reader: Reader,
-    path: str,
-    kind: str,
-    options: Options,
-    state: str | None,
-    told: Callable[[str], Any],
-) -> Session:
-    """The session to go on with, or a new one; the user is told what was guessed and chosen."""
-    # The columns come first: a new session depends on them, and an old one must have had the same.
-    o = options
-    score = o.score or (score_name(session.panel) if session else "absolute")
-    columns = chosen(reader.names, score, o.y, o.y_hat, o.id, o.time, o.no_id, o.no_time, o.cutoff)
-    kinds = kinds_of_groups(o.by, reader.names, columns.time)
-    if kinds:
-        grouping = Grouping(kinds)
-        columns = dataclasses.replace(columns, by=grouping.names, cut=tuple(grouping.cuts))
-    told(f"using {columns.said()}")
-    if o.sort and columns.time is None:
-        cure = ("give ", Setting("time"))
-        raise InputError("to sort the rows, a column of times is needed", argument="sort", cure=cure)
-    if session is not None:
-        refuse_other(session, columns, o, state)
-        refuse_other_groups(session, kinds, state)
-        design = session.panel.settings
-        told(
-            f"going on from {state}: {design.method}, alpha {', '.join(f'{a:g}' for a in design.alphas)}, "
-            f"{session.rows:,} rows of {len(session.panel):,} series so far"
-        )
-        return session
-    method = o.method
-    if method is None:
-        series = Glance.at(path, kind, columns, times=False).series
-        method = default_method(2 if series is None else series)
-        many = (
-            "has one series" if series == 1 else "may have many series" if series is None else f"has {series:,} series"
-        )
-        told(f"method {method}: the table {many}")
-    levels = o.alpha or (0.1,)
-    build: Any = partial(GroupedPanel, kinds) if kinds else Panel
-    make = partial(
-        build, method, levels[0] if len(levels) == 1 else levels, score, warm_up=o.warm_up or 0, **o.settings
-    )
-    if columns.cutoff is None:
-        return Session(make(), columns, o.delay or 0)
-    if kinds:
-        raise InputError("a backtest has no groups", argument="by", cure="leave it out, or drop the column of cutoffs")
-    if state is not None:
-        said = "a backtest is a whole, and no state can go on from it"
-        raise InputError(
-            said, argument="state", cure=("leave out ", Setting("state"), ", or drop the column of cutoffs")
-        )
-    told(
-        f"a backtest: every number of steps ahead is learned apart, and no forecast knows a value of {columns.time!r} "
-        f"after its {columns.cutoff!r}"
-    )
-    return BacktestSession(make, columns, o.delay or 0)
-
-
-def mixed(session: Session, path: str, kind: str, told: Callable[[str], Any]) -> bool:
+def mixed(session: Session, path: str, kind: str, notation: Notation, told: Callable[[str], Any]) -> bool:
     """Whether series learn from each other and the rows are not in the order of time, so that all are read first."""
-    shares = session.panel.settings.pooled or session.grouped is not None
-    if not shares or Glance.at(path, kind, session.columns).ordered:
+    if (
+        not (session.panel.settings.pooled or session.grouped is not None)
+        or Glance.at(path, kind, session.columns, notation).ordered
+    ):
         return False
     told("the rows of all series are brought into the order of time, which takes the whole table into memory")
     return True
@@ -277,6 +182,7 @@ class Run:
     stop: Stop
     progress: Callable[[int, float | None], Any]
     kept: Record
+    lost: list[int] = field(default_factory=list)  # how many rows of each piece have no forecast
 
     def straight(self) -> bool:
         """Play the table chunk by chunk; True if Ctrl-C has cut it short after a chunk."""
@@ -296,9 +202,8 @@ class Run:
                 if not done:
                     self._write_none()
                 return False
-            rows = self.source.rows(chunk)
-            made = self._played(rows)
-            self._put(chunk, rows, *made)
+            rows, at, made = self._play(self.source.rows(chunk))
+            self._put(chunk, rows, at, made)
             done += chunk.rows
             self.progress(done, self.reader.share())
             if self.stop.asked:
@@ -315,39 +220,55 @@ class Run:
         if not read:
             self._write_none()
             return False
-        parts = [self.source.rows(chunk) for chunk in read]
-        rows = joined(parts)
+        rows = joined([self.source.rows(chunk) for chunk in read])
         order = np.argsort(occurrences(grouped(rows.ids)[1]) if rows.times is None else rows.times, kind="stable")
-        made = self._played(rows.ordered(order))
+        rows, at, made = self._play(rows.ordered(order))
         # Undo the order, and write each chunk as it was read.
-        back, at = np.argsort(order), 0
-        for chunk, part in zip(read, parts, strict=True):
-            here = back[at : at + chunk.rows]
-            self._put(chunk, part, *(values[here] for values in made))
-            at += chunk.rows
-            self.progress(at, at / len(order))
+        back, begin = np.argsort(order), 0
+        played = np.full(len(order), -1)  # where each row of the table is among those that were played
+        played[at] = np.arange(len(at))
+        for chunk in read:
+            here = back[begin : begin + chunk.rows]
+            mine = played[here]
+            some = mine >= 0
+            self._put(chunk, rows.ordered(here), np.flatnonzero(some), tuple(values[mine[some]] for values in made))
+            begin += chunk.rows
+            self.progress(begin, begin / len(order))
         self.stop.reading = False  # what is written is about to be kept
         return False
 
-    def _played(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Play rows in the order of time, and judge them: their series, the ends of their intervals, their groups."""
-        made = self.session.play(rows, self.options.duplicates)
-        self.kept.judge(rows, *made)
-        grouped = self.session.grouped
-        members = np.zeros((len(rows.y), 0), dtype=np.int64) if grouped is None else grouped.correction.placed
-        self.kept.groups.add(members, rows.y, *made[1:])
-        return *made, members
+    def _play(self, rows: Rows) -> tuple[Rows, np.ndarray, Any]:
+        """Play those rows that have a forecast: all rows with their forecasts, which were played, and what was made."""
+        session = self.session
+        if session.forecaster is not None:
+            rows = dataclasses.replace(rows, y_hat=(session.forecaster(rows),))
+        gone: np.ndarray = np.isnan(np.array(rows.y_hat)).any(axis=0)
+        at, some = np.arange(len(gone)), rows
+        if gone.any():
+            refuse_gaps(rows, gone, {*session.panel.ids()}, session.columns)
+            at = np.flatnonzero(~gone)
+            some = rows.ordered(at)
+        self.lost.append(len(gone) - len(at))
+        made = session.play(some, self.options.duplicates)
+        self.kept.judge(some, *made)
+        if session.grouped is not None:
+            members, groups = session.grouped.correction.placed, session.grouped.correction.grouping.groups
+            self.kept.groups.add(members, some.y, *made[1:])
+            rows = dataclasses.replace(rows, groups=named_groups(session.columns.by, members, at, groups, len(gone)))
+        return rows, at, made
 
-    def _put(
-        self, chunk: Chunk, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray, members: np.ndarray
-    ) -> None:
-        """Write the rows of a chunk with their intervals, and count them."""
-        columns = self.session.columns
-        known = {columns.y: rows.y, **dict(zip(columns.y_hat, rows.y_hat, strict=True))}
-        ends = [end[:, i] for i in range(lower.shape[1]) for end in (lower, upper)]
-        cold = np.isnan(lower[:, 0]).astype(np.int64)
-        self.writer.write(chunk, dict(zip(self.names, [*ends, cold], strict=True)), known)
-        self.kept.add(rows, places, lower, upper, members, self.session.panel.settings.score)
+    def _put(self, chunk: Chunk, rows: Rows, at: np.ndarray, made: Any) -> None:
+        """Write the rows of a chunk with what was made for those ``at`` these places, and count them."""
+        session, (places, *found) = self.session, made
+        columns = session.columns
+        known = {} if columns.classes else {columns.y: rows.y}
+        known |= dict(zip(columns.y_hat, rows.y_hat, strict=False))
+        whole = found if len(at) == chunk.rows else session.expanded(found, at, chunk.rows)
+        forecast = [] if session.forecaster is None else [rows.y_hat[0]]
+        new = [*forecast, *session.columns_made(*whole)]
+        self.writer.write(chunk, dict(zip(self.names, new, strict=True)), known)
+        some = rows if len(at) == chunk.rows else rows.ordered(at)
+        self.kept.add(some, session.panel.settings.score, places, *found)
 
     def _write_none(self) -> None:
         """Write a table without rows: its header, and the new columns."""
@@ -355,29 +276,60 @@ class Run:
         known = {name: np.zeros(0) for name in (columns.y, *columns.y_hat)}
         *ends, cold = self.names
         new = {name: np.zeros(0) for name in ends} | {cold: np.zeros(0, dtype=np.int64)}
-        self.writer.write(self.reader.nothing(), new, known)
+        self.writer.write(self.reader.nothing(), new, {} if columns.classes else known)
 
 
-def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Record, skipped: int) -> Report:
+def unforecast(count: int) -> str:
+    """Say how many rows have no forecast, up to what becomes of them.
+
+    >>> unforecast(1), unforecast(1200)[:43]
+    ('1 row at the beginning of a series has no forecast, and ', '1,200 rows at the beginning of their series')
+    """
+    if count == 1:
+        return "1 row at the beginning of a series has no forecast, and "
+    return f"{count:,} rows at the beginning of their series have no forecast, and "
+
+
+def refuse_gaps(rows: Rows, gone: np.ndarray, begun: set[Any], columns: Columns) -> None:
+    """Raise an error if a row without a forecast follows one with a forecast in its series."""
+    ids, code = grouped(rows.ids)
+    first = np.full(len(ids), len(code))
+    there = np.flatnonzero(~gone)
+    np.minimum.at(first, code[there], there)
+    late = np.array([key in begun for key in ids], dtype=bool)[code] | (np.arange(len(code)) > first[code])
+    if (gone & late).any():
+        i = int(np.argmax(gone & late))
+        name = next((n for n, c in zip(columns.y_hat, rows.y_hat, strict=False) if np.isnan(c[i])), None)
+        raise InputError(
+            f"no forecast in the column {name!r}, and earlier rows of the series have one",
+            argument=name,
+            row=i,
+            cure="fill it, or drop the row",
+            where=rows.where(i),
+        )
+
+
+def summed_up(
+    session: Session, before: int, seconds: float, cut: bool, kept: Record, skipped: int, lost: int
+) -> Report:
     """The report on a session that had so many rows before."""
     design, n = session.panel.settings, len(session.panel)
     with np.errstate(invalid="ignore", divide="ignore"):
         coverage, width = kept.hits / np.float64(kept.labels), kept.widths[0] / kept.finite
-    named = () if session.grouped is None else tuple(session.grouped.correction.grouping.groups)
     return Report(
         columns=session.columns,
         method=design.method,
         alpha=design.alphas,
-        score=score_name(session.panel),
+        score=session.score,
         delay=session.delay,
-        rows=session.rows - before,
+        rows=session.rows - before + lost,
         series=n,
         labels=kept.labels,
         learned=bool((session.panel.seen[:n] > session.delay).any()),
         coverage=tuple(coverage.tolist()),
         width=tuple(width.tolist()),
         infinite=tuple(kept.infinite.tolist()),
-        cold=kept.cold,
+        cold=kept.cold + lost,
         bad=tuple(judged.verdict(int(np.count_nonzero(kept.ages))) for judged in kept.judged),
         seconds=seconds,
         interrupted=cut,
@@ -385,6 +337,7 @@ def summed_up(session: Session, before: int, seconds: float, cut: bool, kept: Re
         panel=session.panel,
         resumed=session.resumed,
         skipped=skipped,
-        groups=kept.groups.metrics(named) if named else (),
-        named=named,
+        unforecast=lost,
+        forecast=None if session.forecaster is None else session.forecaster.rule,
+        groups=() if session.grouped is None else kept.groups.metrics(session.grouped.correction.grouping.groups),
     )

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from wane.conformal.rounds import add_in_order
-from wane.covered import contains
 from wane.errors import FileError, InputError, SavedFileError, Setting, located
-from wane.metrics.verdict import EARLY, Judged
 from wane.panel import GroupedPanel, Panel
 from wane.panel.arrays import Played
+from wane.panel.batch import stretches
+from wane.panel.frames import COLD
 from wane.panel.state import packed, unpacked
 from wane.panel.undo import Undo
-from wane.runs.groups import GroupCounts
+from wane.runs.forecasts import FORECAST, Forecaster
 from wane.runs.inputs import LastInput
+from wane.runs.records import Record, occurrences
 from wane.state import data as plain_data
 from wane.state.files import known, load, written
 from wane.tables.chunks import MOMENT, Rows
@@ -55,6 +55,33 @@ class Session:
         self.met = False  # whether one of them has come again
         self.input: LastInput | None = None  # the last table, as far as it was read
         self.whole = False  # whether all rows must be played at once
+        self.forecaster: Forecaster | None = None  # if the table has no forecasts
+
+    @property
+    def score(self) -> str:
+        """The name of the score."""
+        return type(self.panel.settings.score).__name__.lower()
+
+    def record(self, keep: bool) -> Record:
+        """Begin to count what this session makes."""
+        return Record(self.panel.settings.alphas, keep)
+
+    def names(self) -> list[str]:
+        """The names of the columns that this session makes."""
+        ends = [f"{side}{end}" for end in self.panel.settings.suffixes for side in ("lower", "upper")]
+        return [*([] if self.forecaster is None else [FORECAST]), *ends, COLD]
+
+    def columns_made(self, lower: np.ndarray, upper: np.ndarray) -> list[np.ndarray]:
+        """The new columns of some rows, without forecasts."""
+        ends = [end[:, i] for i in range(lower.shape[1]) for end in (lower, upper)]
+        return [*ends, np.isnan(lower[:, 0]).astype(np.int64)]
+
+    def expanded(self, made: Any, at: np.ndarray, rows: int) -> Any:
+        """What was made for some rows, among those that were left out because they have no forecast."""
+        ends = [np.full((rows, part.shape[1]), np.nan) for part in made]
+        for whole, part in zip(ends, made, strict=True):
+            whole[at] = part
+        return ends
 
     def play(self, rows: Rows, duplicates: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Play some rows: the places of their series in the panel, and the ends of their intervals, a column a level.
@@ -85,6 +112,8 @@ class Session:
     def _played(self, places: np.ndarray, rows: Rows) -> Played:
         """Play rows whose series are at these places."""
         panel = self.panel
+        if self.columns.arrived is not None:
+            return self._played_as_known(places, rows)
         if not panel.settings.pooled and self.grouped is None:
             return panel._run_at(places, rows.outputs, rows.y, self.delay)
         # Series that learn from each other need the moment of each row; further rows of the last one may follow.
@@ -97,6 +126,19 @@ class Session:
         if self.grouped is not None:
             return self.grouped._run_at(places, rows.outputs, rows.y, self.delay, times, rows.groups, more=True)
         return panel._run_at(places, rows.outputs, rows.y, self.delay, times, more=True)
+
+    def _played_as_known(self, places: np.ndarray, rows: Rows) -> Played:
+        """Play all rows of a table whose true values became known at times of their own, by series that share."""
+        # In the order of time: the number of each moment, and of the first one after a true value has come.
+        times, arrived = np.asarray(rows.times), np.asarray(rows.arrived)
+        distinct, moment = np.unique(times, return_inverse=True)
+        there = ~np.isnan(arrived)
+        known = np.full(len(moment), len(distinct))
+        known[there] = np.searchsorted(distinct, arrived[there], side="right")
+        order = np.argsort(places, kind="stable")
+        streams, starts = stretches(places[order])
+        known = np.maximum(known, moment + 1)
+        return self.panel._run_sorted(streams, starts, rows.outputs, rows.y, 0, order, known, moment)
 
     def _check_times(self, rows: Rows, times: np.ndarray, places: np.ndarray, duplicates: str) -> None:
         """Raise an error unless each series goes on in time; then remember its last time."""
@@ -149,16 +191,35 @@ class Session:
         return {
             **plain_data.header(type(self)),
             "parameters": {
-                **{"y": c.y, "y_hat": list(c.y_hat), "id": c.id, "time": c.time, "delay": self.delay},
+                "y": c.y,
+                "y_hat": list(c.y_hat),
+                "id": c.id,
+                "time": c.time,
+                "delay": self.delay,
+                "arrived": c.arrived,
+                "classes": list(c.classes),
                 **({"by": list(c.by)} if c.by else {}),
             },
             "memory": {
                 "rows": self.rows,
                 "last": None if last is None else packed(last),
                 "input": None if self.input is None else asdict(self.input),
-                "panel": (self.grouped or self.panel).state_dict(),
+                "forecasts": None if self.forecaster is None else self.forecaster.state_dict(),
+                **self._memory(),
             },
         }
+
+    def _memory(self) -> dict[str, Any]:
+        """What has learned, as plain data."""
+        return {"panel": (self.grouped or self.panel).state_dict()}
+
+    @classmethod
+    def _from_memory(cls, memory: dict[str, Any], columns: Columns, delay: int) -> Session:
+        """The session whose memory this is."""
+        if not columns.by:
+            return cls(Panel.from_state_dict(memory["panel"]), columns, delay)
+        panel = GroupedPanel.from_state_dict(memory["panel"])
+        return cls(panel, replace(columns, cut=tuple(panel.correction.grouping.cuts)), delay)
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Any]) -> Session:
@@ -166,12 +227,12 @@ class Session:
         plain_data.refuse_other(cls, state)
         try:
             given, memory = state["parameters"], state["memory"]
-            by = tuple(given.get("by", ()))
-            kind: Any = GroupedPanel if by else Panel
-            panel = kind.from_state_dict(memory["panel"])
-            cut = tuple(panel.correction.grouping.cuts) if by else ()
-            columns = Columns(given["y"], tuple(given["y_hat"]), given["id"], given["time"], by=by, cut=cut)
-            session = cls(panel, columns, int(given["delay"]))
+            more = {"arrived": given.get("arrived"), "classes": tuple(given.get("classes", ()))}
+            more["by"] = tuple(given.get("by", ()))
+            columns = Columns(given["y"], tuple(given["y_hat"]), given["id"], given["time"], **more)
+            session = cls._from_memory(memory, columns, int(given["delay"]))
+            if memory.get("forecasts") is not None:
+                session.forecaster = Forecaster.from_state_dict(memory["forecasts"])
             session.rows = int(memory["rows"])
             session.input = LastInput.from_plain(memory.get("input"))
             session.resumed, session.older = session.rows > 0, len(session.panel)
@@ -181,114 +242,6 @@ class Session:
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise InputError(f"the state of a run is damaged or incomplete: {error!r}") from error
         return session
-
-
-@dataclass(frozen=True, eq=False)
-class Track:
-    """One series with its intervals; ``lower`` and ``upper`` have a column for each level."""
-
-    id: Any
-    time: np.ndarray | None
-    y: np.ndarray
-    y_hat: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    members: np.ndarray  # the groups of each row, counted from 1, and 0 for none
-
-
-class Record:
-    """Counts of the rows of a run, and the rows themselves if they are to be kept.
-
-    Finished intervals are judged, so a true value at the very end of one is inside (``wane.covered``).
-
-    Attributes:
-        labels: how many rows have a true value and an interval.
-        hits: by level, in how many of them the value is inside.
-        widths: by level, the sum of the finite widths.
-        finite, infinite: by level, how many intervals are finite and how many are not.
-        cold: how many rows have no interval.
-        judged: by level, what the verdict on the coverage rests on.
-    """
-
-    def __init__(self, alphas: Sequence[float], keep: bool = False) -> None:
-        """Begin without rows."""
-        levels = len(alphas)
-        self.keep = keep
-        self.cold = 0
-        self.judged = [Judged(alpha) for alpha in alphas]
-        self.groups = GroupCounts(alphas)
-        self.ages = np.zeros(0, dtype=np.int64)  # by place, the labels that were judged so far
-        self.labels, self.hits = 0, np.zeros(levels, dtype=np.int64)
-        self.widths = np.zeros((1, levels))
-        self.finite, self.infinite = np.zeros(levels, dtype=np.int64), np.zeros(levels, dtype=np.int64)
-        self.parts: list[tuple[Any, ...]] = []
-
-    def add(
-        self, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray, members: np.ndarray, score: Any
-    ) -> None:
-        """Count some rows with their intervals; ``places`` are those of their series, ``members`` their groups."""
-        y, width = rows.y[:, None], np.maximum(upper - lower, 0.0)
-        self.labels += int(np.count_nonzero(~np.isnan(y + width[:, :1])))
-        self.cold += int(np.count_nonzero(np.isnan(width[:, 0])))
-        self.hits += np.count_nonzero(contains(lower, upper, y), axis=0)
-        every_row, finite = np.array([0, len(width)], dtype=np.intp), np.where(np.isfinite(width), width, 0.0)
-        for i, column in enumerate(np.ascontiguousarray(finite.T)):  # row by row: chunks of any size give the same sum
-            add_in_order(self.widths.data, i, np.zeros(1, dtype=np.intp).data, every_row.data, column.data)
-        self.finite += np.count_nonzero(np.isfinite(width), axis=0)
-        self.infinite += np.count_nonzero(np.isinf(width), axis=0)
-        if not self.keep:
-            return
-        # A chart has one forecast: the first of a forecast and its scale, the middle of two quantiles.
-        forecast = rows.y_hat[0]
-        if len(rows.y_hat) == 2 and score.sides == 1 and score.signed:
-            forecast = 0.5 * (rows.y_hat[0] + rows.y_hat[1])
-        time = rows.times if rows.times is not None else np.zeros(0)
-        self.parts.append((places, time, rows.y, forecast, lower, upper, members))
-
-    def judge(self, rows: Rows, places: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Let the verdict rest on these rows too, which are in the order in which they were played."""
-        known = np.flatnonzero(~np.isnan(rows.y + np.maximum(upper[:, 0] - lower[:, 0], 0.0)))
-        if not len(known):
-            return
-        place = places[known]
-        # How many labels of its series came before each, to know the beginnings of series.
-        more = int(place.max()) + 1 - len(self.ages)
-        self.ages = np.concatenate([self.ages, np.zeros(max(more, 0), dtype=np.int64)])
-        ages = self.ages[place] + occurrences(place)
-        np.add.at(self.ages, place, 1)
-        # Labels of one moment are judged together, if the rows are in the order of time.
-        times = None if rows.times is None else rows.times[known]
-        last = self.judged[0].last
-        if times is not None and ((times[1:] < times[:-1]).any() or (last is not None and times[0] < last)):
-            times = None
-        y = rows.y[known]
-        for i, judged in enumerate(self.judged):
-            judged.add(contains(lower[known, i], upper[known, i], y), times, ages < EARLY)
-
-    def tracks(self, ids: list[Any]) -> list[Track]:
-        """Each series in the order of its times, or of the table if it has none; ``ids`` are those of the panel."""
-        if not self.parts:
-            return []
-        place, time, *columns = (np.concatenate(part) for part in zip(*self.parts, strict=True))
-        order = np.argsort(place, kind="stable") if not len(time) else np.lexsort((time, place))
-        cuts = np.flatnonzero(np.diff(place[order])) + 1
-        return [
-            Track(ids[place[rows[0]]], time[rows] if len(time) else None, *(c[rows] for c in columns))
-            for rows in np.split(order, cuts)
-        ]
-
-
-def occurrences(values: np.ndarray) -> np.ndarray:
-    """How many earlier rows have the same value.
-
-    >>> occurrences(np.array([7, 3, 7, 7]))
-    array([0, 0, 1, 2])
-    """
-    order = np.argsort(values, kind="stable")
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(values[order]) != 0]))[: len(values)]
-    found = np.empty(len(values), dtype=np.int64)
-    found[order] = np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
-    return found
 
 
 def shown(time: Any) -> str:

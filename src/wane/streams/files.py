@@ -35,7 +35,7 @@ from wane.tables.files import KINDS, reading
 Table = dict[str, np.ndarray]
 
 SUFFIXES = (".npz", *KINDS)
-IN_FOLDERS = tuple(end for end in SUFFIXES if end != ".txt")  # which in a folder is most often prose
+IN_FOLDERS = tuple(end for end in SUFFIXES if end not in (".txt", ".json"))  # which most often are something else
 WARM_UP, LONG_ENOUGH = 1000, 2000  # the published protocol: 1,000 clean rounds first, then the stream itself
 UNPACKED = 2**28  # bytes that any npz file may unpack to
 RATIO = 100  # times its size that a larger one may unpack to

@@ -5,24 +5,27 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
 
 from wane.checks import EXTREME, described
-from wane.errors import Cure, InputError, Setting
+from wane.errors import Cure, InputError, Setting, located
 from wane.tables.calendar import calendar
 from wane.tables.columns import Columns
-from wane.tables.text import MOMENT, floats, no_moment, read_times
+from wane.tables.text import MOMENT, Notation, no_moment, read_times
 
 MOST = 65_536  # rows of a chunk, and of a row group that is written
-MISSING = ("", "n/a", "na", "nan", "nat", "none", "null")  # what a cell without a value says, in small letters
+MISSING = (  # what a cell without a value says, in small letters; the last ones are Excel's, in English and German
+    *("", "n/a", "na", "nan", "nat", "none", "null"),
+    *("#n/a", "#na", "#nv"),
+)
 LOCAL = re.compile(r"[-+]?\d[\d., '\u2019\u00a0\u202f]*")  # a number as people write it
 NO_TIME: Cure = ("fill it, drop the row, or give ", Setting("no_time", True))
 NO_CUTOFF = "fill it, or drop the row"
-NO_DATE: Cure = ("write it so, or give ", Setting("no_time", True))
+NO_DATE: Cure = ("write it so, or give ", Setting("no_time", True), " if the rows are in order")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,7 @@ class Chunk:
         where: gives what an error calls row i, such as "sales.csv, line 7".
         kind: of the file: ".csv", ".jsonl", ".parquet".
         own: the rows as they stand in the file, from which the writer of the same kind takes them untouched.
+        notation: how the table writes numbers and dates, which all its chunks share.
     """
 
     names: Sequence[str]
@@ -47,6 +51,7 @@ class Chunk:
     where: Callable[[int], str]
     kind: str
     own: Any
+    notation: Notation = field(default_factory=Notation)
 
     @classmethod
     def empty(cls, names: Sequence[str], kind: str, own: Any) -> Chunk:
@@ -58,6 +63,8 @@ class Reader(Protocol):
     """A table that is read once, from its beginning."""
 
     names: list[str]
+    notation: Notation  # how it writes numbers and dates
+    remarks: list[str]  # sentences for the user, about what was met so far
 
     def read(self, rows: int) -> Chunk | None:
         """Read about so many rows, or fewer; None at the end."""
@@ -99,6 +106,7 @@ class Rows:
     y_hat: tuple[np.ndarray, ...]
     where: Callable[[int], str]
     cutoffs: np.ndarray | None = None  # of a backtest
+    arrived: np.ndarray | None = None  # when each true value became known
     groups: dict[str, list[Any]] | None = None  # by column, None where a row belongs to no group
 
     @property
@@ -111,11 +119,12 @@ class Rows:
         ids = self.ids[order] if isinstance(self.ids, np.ndarray) else [self.ids[i] for i in order.tolist()]
         times = None if self.times is None else self.times[order]
         y_hat = tuple(column[order] for column in self.y_hat)
-        cutoffs = None if self.cutoffs is None else self.cutoffs[order]
+        cutoffs, arrived = (None if c is None else c[order] for c in (self.cutoffs, self.arrived))
+        where = lambda i: self.where(int(order[i]))  # noqa: E731
         groups = None
         if self.groups is not None:
             groups = {name: [values[i] for i in order.tolist()] for name, values in self.groups.items()}
-        return Rows(ids, times, self.y[order], y_hat, lambda i: self.where(int(order[i])), cutoffs, groups)
+        return Rows(ids, times, self.y[order], y_hat, where, cutoffs, arrived, groups)
 
 
 def parsed(
@@ -126,19 +135,24 @@ def parsed(
     A true value may be missing. A forecast may not, unless ``gaps`` are allowed; an id or a time never. ``no_time`` and
     ``no_date`` are what an error tells the user to do about a time that is missing, or is none.
     """
+    with located(lambda row: chunk.where(0)):
+        used = columns.y_hat if columns.classes else (columns.y, *columns.y_hat)
+        chunk.notation.settle([chunk.column(name) for name in used])
     y_hat = tuple(numbers(chunk, name) for name in columns.y_hat)
-    if not gaps and (lost := np.isnan(y_hat).any(axis=0)).any():
+    if not gaps and y_hat and (lost := np.isnan(y_hat).any(axis=0)).any():
         i = int(np.argmax(lost))
         name = next(name for name, column in zip(columns.y_hat, y_hat, strict=True) if np.isnan(column[i]))
         raise refused(chunk, i, name, f"no forecast in the column {name!r}", "fill it, or drop the row")
     ids = np.zeros(chunk.rows, dtype=np.int64) if columns.id is None else keys(chunk, columns.id)
     times = None if columns.time is None else moments(chunk, columns.time, no_time, no_date)
     cutoffs = None if columns.cutoff is None else moments(chunk, columns.cutoff, NO_CUTOFF, no_date)
+    y = labels(chunk, columns) if columns.classes else numbers(chunk, columns.y)
+    arrived = None if columns.arrived is None else arrivals(chunk, columns.arrived, y)
     groups = None
     if columns.by:
         cut = {name: numbers(chunk, name).tolist() for name in columns.cut}
         groups = {name: cut.get(name) or groups_in(chunk, name, times) for name in columns.by}
-    return Rows(ids, times, numbers(chunk, columns.y), y_hat, chunk.where, cutoffs, groups)
+    return Rows(ids, times, y, y_hat, chunk.where, cutoffs, arrived, groups)
 
 
 def groups_in(chunk: Chunk, name: str, times: np.ndarray | None) -> list[Any]:
@@ -150,6 +164,45 @@ def groups_in(chunk: Chunk, name: str, times: np.ndarray | None) -> list[Any]:
         problem = f"there is no column {name!r}, and no dates from which it could be told"
         raise InputError(problem, argument="by", cure=("give ", Setting("time"), ", a column of dates and times"))
     return calendar(name, times)
+
+
+def labels(chunk: Chunk, columns: Columns) -> np.ndarray:
+    """The labels of a classifier as numbers of its classes, NaN where one is not known yet."""
+    place = {name: float(k) for k, name in enumerate(columns.classes)}
+    found = np.full(chunk.rows, math.nan)
+    for i, cell in enumerate(chunk.column(columns.y)):
+        if missing(cell):
+            continue
+        text = str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+        if text not in place:
+            problem = f"the label {described(cell)} is none of the classes {', '.join(columns.classes)}"
+            cure = ("give a column of probabilities for it as ", Setting("proba"), ", or correct it")
+            raise refused(chunk, i, columns.y, problem, cure)
+        found[i] = place[text]
+    return found
+
+
+def arrivals(chunk: Chunk, name: str, y: np.ndarray) -> np.ndarray:
+    """When true values became known; where there is none yet, there may be no time either."""
+    cells = chunk.column(name)
+    gone = np.array([missing(cell) for cell in cells], dtype=bool)
+    bad = gone & ~np.isnan(y)
+    if bad.any():
+        problem = f"the row has a true value, and the column {name!r} does not say when it came"
+        raise refused(chunk, int(np.argmax(bad)), name, problem, "fill it, or empty the true value")
+    there = np.flatnonzero(~gone)
+    if not len(there):
+        return np.full(chunk.rows, np.nan)
+    part = Chunk(
+        chunk.names, len(there), lambda name: [cells[i] for i in there.tolist()], chunk.values,
+        lambda i: chunk.where(int(there[i])), chunk.kind, None, chunk.notation,
+    )  # fmt: skip
+    if isinstance(cells, np.ndarray):
+        part = replace(part, column=lambda name: cells[there])
+    times = moments(part, name)
+    found = np.full(chunk.rows, np.nan if times.dtype.kind == "f" else "NaT", dtype=times.dtype)
+    found[there] = times
+    return found
 
 
 def every_row(reader: Reader, columns: Columns, **how: Any) -> Rows:
@@ -169,7 +222,7 @@ def joined(parts: list[Rows]) -> Rows:
     ids: Any = [key for part in parts for key in part.ids]
     if all(isinstance(part.ids, np.ndarray) for part in parts):
         ids = np.concatenate([part.ids for part in parts])
-    times, cutoffs = (joined_times(parts, name) for name in ("times", "cutoffs"))
+    times, cutoffs, arrived = (joined_times(parts, name) for name in ("times", "cutoffs", "arrived"))
     y_hat = tuple(np.concatenate(columns) for columns in zip(*[part.y_hat for part in parts], strict=True))
     starts = np.cumsum([0, *(len(part.y) for part in parts)])
 
@@ -179,22 +232,25 @@ def joined(parts: list[Rows]) -> Rows:
 
     names = parts[0].groups or {}
     groups = {name: [v for part in parts for v in (part.groups or {})[name]] for name in names} or None
-    return Rows(ids, times, np.concatenate([part.y for part in parts]), y_hat, where, cutoffs, groups)
+    return Rows(ids, times, np.concatenate([part.y for part in parts]), y_hat, where, cutoffs, arrived, groups)
 
 
 def joined_times(parts: list[Rows], name: str) -> np.ndarray | None:
-    """The times, or the cutoffs, of several chunks; None if there are none."""
+    """The times, the cutoffs or the arrivals of several chunks; None if there are none."""
     columns = [getattr(part, name) for part in parts]
     if columns[0] is None:
         return None
-    for part, column in zip(parts, columns, strict=True):
-        if column.dtype != columns[0].dtype:
+    kind = next((column.dtype for column in columns if not np.isnan(column).all()), columns[0].dtype)
+    for i, (part, column) in enumerate(zip(parts, columns, strict=True)):
+        if column.dtype != kind and not np.isnan(column).all():
             raise InputError(
                 f"{name} are dates here and numbers before, or the other way",
                 argument="time",
                 cure="write them alike",
                 where=part.where(0),
             )
+        if column.dtype != kind:  # nothing has arrived yet
+            columns[i] = np.full(len(column), np.nan if kind.kind == "f" else "NaT", dtype=kind)
     return np.concatenate(columns)
 
 
@@ -230,8 +286,10 @@ def numbers(chunk: Chunk, name: str, infinite: bool = False) -> np.ndarray:
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiu":
         found = cells.astype(np.float64)
     else:
+        with located(lambda row: chunk.where(0)):
+            chunk.notation.settle([cells])
         try:
-            found = floats(cells)
+            found = chunk.notation.floats(cells)
         except (TypeError, ValueError):  # look at each cell, to find the missing ones and the first bad one
             found = np.array([number(c, chunk, name, i) for i, c in enumerate(cells)], dtype=np.float64)
     bad = np.abs(found) > EXTREME  # false for NaN
@@ -250,12 +308,13 @@ def number(cell: Any, chunk: Chunk, name: str, i: int) -> float:
         return math.nan
     if type(cell) is not bool and (isinstance(cell, (int, float)) or (isinstance(cell, str) and "_" not in cell)):
         try:
-            return float(cell)
+            return chunk.notation.number(cell) if isinstance(cell, str) else float(cell)
         except (ValueError, OverflowError):
             pass
-    hint = "correct it, or leave the cell empty if the true value is not known yet"
+    hint: Cure = "correct it, or leave the cell empty if the true value is not known yet"
     if isinstance(cell, str) and LOCAL.fullmatch(cell.strip()):
-        hint = "write it with a point for decimals and nothing between thousands, as 1234.5"
+        marks = (Setting("decimal", "point"), " or ", Setting("decimal", "comma"))
+        hint = ("write it as 1234.5, or give ", *marks, " to say what separates the decimals")
     raise refused(chunk, i, name, f"the column {name!r} must hold numbers, got {described(cell)}", hint)
 
 
@@ -291,8 +350,9 @@ def moments(chunk: Chunk, name: str, no_time: Cure = NO_TIME, no_date: Cure = NO
 
 
 def times_in_text(cells: list[str], chunk: Chunk, name: str, no_time: Cure, no_date: Cure) -> np.ndarray:
-    """Times that are written as text: numbers, or dates and times in ISO form."""
-    found, bad = read_times(cells)
+    """Times that are written as text: numbers, or dates and times."""
+    with located(lambda row: chunk.where(0)):
+        found, bad = read_times(cells, name, chunk.notation)
     if bad is not None:
         if missing(cells[bad]):
             raise refused(chunk, bad, name, f"no time in the column {name!r}", no_time)

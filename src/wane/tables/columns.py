@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from wane.errors import InputError, Setting
 
@@ -17,7 +18,10 @@ GUESSES = {  # the usual names of each column, the most telling first; capitals 
     "cutoff": ("cutoff",),
     "scale": ("scale",),
     "score": ("score", "scores"),
+    "label": ("label", "class", "y_true", "y", "actual", "target", "truth"),
 }
+PROBABILITIES = ("proba_*", "prob_*", "p_*")  # the usual names of the columns of a classifier, the most telling first
+LABEL_SCORES = ("lac", "aps", "raps")
 MEANINGS = {"y": "the true values", "y_hat": "the forecasts"}  # of the columns that a table must have
 PAIRS = {"normalised": "the forecast and its scale", "cqr": "the lower and the upper quantile"}
 
@@ -32,8 +36,10 @@ class Columns:
         id: which series a row belongs to; None if all rows are one series.
         time: when; None if the order of the rows is that of time.
         cutoff: the last time that each forecast has seen, in a backtest of several steps ahead; None if it is none.
+        arrived: the time at which each true value became known; None if that is a number of rows later.
         by: columns of groups.
         cut: those of them that hold numbers, which are cut into groups.
+        classes: of a classifier, the label that each column of ``y_hat`` is the probability of; else empty.
     """
 
     y: str
@@ -41,19 +47,24 @@ class Columns:
     id: str | None = None
     time: str | None = None
     cutoff: str | None = None
+    arrived: str | None = None
+    classes: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
 
     def said(self) -> str:
         """In words, such as ``y='actual', yhat='forecast'``."""
-        pairs = [("y", self.y), *(("yhat", name) for name in self.y_hat), ("id", self.id), ("time", self.time)]
-        pairs += [("cutoff", self.cutoff), *(("by", name) for name in self.by)]
+        pairs: list[tuple[str, Any]] = [("label" if self.classes else "y", self.y)]
+        pairs += [("proba", self.y_hat)] if self.classes else [("yhat", name) for name in self.y_hat]
+        pairs += [("id", self.id), ("time", self.time), ("cutoff", self.cutoff), ("arrived", self.arrived)]
+        pairs += [("by", name) for name in self.by]
+        pairs = [(role, " ".join(name) if isinstance(name, tuple) else name) for role, name in pairs]
         return ", ".join([f"{role}={name!r}" for role, name in pairs if name is not None])
 
 
 def chosen(
     names: Sequence[str],
-    score: str = "absolute",
+    score: str | None = None,
     y: str | None = None,
     y_hat: Sequence[str] = (),
     id: str | None = None,
@@ -61,50 +72,116 @@ def chosen(
     no_id: bool = False,
     no_time: bool = False,
     cutoff: str | None = None,
+    proba: Sequence[str] = (),
+    arrived: str | None = None,
+    forecast: bool = False,
+    look: Callable[[str], tuple[str, ...]] = lambda label: (),
 ) -> Columns:
     """Choose the columns of a table: those that are given, which must exist, and for the others a usual name.
 
-    A table with times and a column of cutoffs is a backtest.
+    A table with times and a column of cutoffs is a backtest. A table with probabilities and no forecasts is that of a
+    classifier.
+
+    Args:
+        names: of all columns.
+        score: the name of the score; None is absolute, or raps for a classifier.
+        y, y_hat, id, time, no_id, no_time, cutoff, arrived: as for ``Columns``.
+        proba: the columns of probabilities; a star in a name stands for the label.
+        forecast: whether forecasts will be made from the true values, so that the table needs none.
+        look: gives the columns of probabilities that are called as the labels in a column, which takes a look at rows.
 
     >>> chosen(["ds", "actual", "forecast"]).said()
     "y='actual', yhat='forecast', time='ds'"
+    >>> chosen(["proba_cat", "proba_dog", "label"]).classes
+    ('cat', 'dog')
     """
-    # Two scores need two outputs of the model, for which there are no usual names; the others need one.
-    wanted = 2 if score in PAIRS else 1
-    if wanted == 2 and len(y_hat) != 2:
-        raise InputError(
-            f"score {score} needs two columns, {PAIRS[score]}, got {len(y_hat)}",
-            argument="y_hat",
-            cure=("give ", Setting("y_hat"), " twice"),
-        )
-    if len(y_hat) > wanted:
-        raise InputError(
-            f"score {score} takes one column of forecasts, got {len(y_hat)}, {', '.join(y_hat)}",
-            argument="y_hat",
-            cure=("give ", Setting("y_hat"), " once"),
-        )
+    outputs: tuple[str, ...] = tuple(y_hat)
+    classes: tuple[str, ...] = ()
+    label = y or first("label", names)
+    if proba or score in LABEL_SCORES or not (y_hat or forecast or score in PAIRS or first("y_hat", names)):
+        outputs, classes = probabilities(names, proba, label, look)
+    if classes:
+        if y is None and label is None:
+            raise InputError("no column has a usual name for the labels", argument="y", cure=("give ", Setting("y")))
+        y = label
+    elif not forecast:
+        y = y or guessed("y", names)
+        outputs = forecasts(names, score or "absolute", tuple(y_hat))
+    elif y_hat or score in PAIRS:
+        problem = "forecasts are either made here or in the table"
+        raise InputError(problem, argument="forecast", cure=("leave out ", Setting("forecast"), " or the other one"))
     # What the user names goes before what can be guessed.
     found = Columns(
         y or guessed("y", names),
-        tuple(y_hat) or (guessed("y_hat", names),),
+        outputs,
         None if no_id else id or first("id", names),
         None if no_time else time or first("time", names),
+        arrived=arrived,
+        classes=classes,
     )
-    if cutoff is not None and found.time is None:
-        raise InputError("a column of cutoffs needs one of times", argument="cutoff", cure=("give ", Setting("time")))
-    if found.time is not None:
-        found = replace(found, cutoff=cutoff or first("cutoff", names))
-    used = [name for name in (found.y, *found.y_hat, found.id, found.time, found.cutoff) if name is not None]
-    refuse_unknown(used, names)
-    if len(set(used)) < len(used):
+    for role, name in (("cutoff", cutoff), ("arrived", arrived)):
+        if name is not None and found.time is None:
+            raise InputError(
+                f"{name!r} needs a column of times beside it", argument=role, cure=("give ", Setting("time"))
+            )
+    if found.time is not None and not classes and arrived is None:
+        found = replace(found, cutoff=cutoff or (None if forecast else first("cutoff", names)))
+    used = [found.y, *found.y_hat, found.id, found.time, found.cutoff, found.arrived]
+    refuse_unknown([name for name in used if name is not None], names)
+    if len({name for name in used if name is not None}) < len([name for name in used if name is not None]):
         raise InputError(f"each must be a column of its own, got {found.said()}")
     return found
 
 
+def forecasts(names: Sequence[str], score: str, given: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of forecasts. Two scores need two, for which there are no usual names; the others need one."""
+    wanted = 2 if score in PAIRS else 1
+    if wanted == 2 and len(given) != 2:
+        raise InputError(
+            f"score {score} needs two columns, {PAIRS[score]}, got {len(given)}",
+            argument="y_hat",
+            cure=("give ", Setting("y_hat"), " twice"),
+        )
+    if len(given) > wanted:
+        raise InputError(
+            f"score {score} takes one column of forecasts, got {len(given)}, {', '.join(given)}",
+            argument="y_hat",
+            cure=("give ", Setting("y_hat"), " once"),
+        )
+    return given or (guessed("y_hat", names),)
+
+
+def probabilities(
+    names: Sequence[str], given: Sequence[str], label: str | None, look: Callable[[str], tuple[str, ...]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of probabilities, and the label of each; both are empty if none are given and none is found.
+
+    >>> probabilities(["p_0", "p_1", "y"], [], "y", lambda label: ())
+    (('p_0', 'p_1'), ('0', '1'))
+    """
+    for pattern in [given] if given else [[usual] for usual in PROBABILITIES]:
+        found: dict[str, str] = {}
+        for one in pattern:
+            before, star, after = one.partition("*")
+            if not star:
+                refuse_unknown([one], names)
+                found[one] = one
+                continue
+            mine = [n for n in names if n.startswith(before) and n.endswith(after) and n != label]
+            found |= {name: name[len(before) : len(name) - len(after)] for name in mine}
+        if len(found) > 1:
+            return tuple(found), tuple(found.values())
+    if given:
+        problem = f"a classifier has a column of probabilities for each label, got {', '.join(given)}"
+        raise InputError(problem, argument="proba", cure=("give ", Setting("proba"), " for each, or as 'proba_*'"))
+    called = look(label) if label is not None else ()
+    return called, called
+
+
 def refuse_repeated(names: Sequence[str], table: str) -> None:
-    """Raise an error if two columns of a table have the same name."""
+    """Raise an error if two columns of a table have the same name; those without a name, which Excel adds, may."""
     for name, count in Counter(names).items():
-        if count > 1:
+        if count > 1 and name:
             raise InputError(f"{table} has two columns of one name, {name!r}", argument=name, cure="rename or drop one")
 
 
@@ -134,9 +211,8 @@ def guessed(role: str, names: Sequence[str]) -> str:
     """The column that has a usual name, or an error."""
     name = first(role, names)
     if name is None:
-        raise InputError(
-            f"no column has a usual name for {MEANINGS[role]}",
-            argument=role,
-            cure=("give ", Setting(role), f", one of {', '.join(names)}"),
-        )
+        cure: tuple[str | Setting, ...] = ("give ", Setting(role), f", one of {', '.join(names)}")
+        if role == "y_hat":
+            cure += ("; if the table has none, ", Setting("forecast", "last"), " makes simple ones")
+        raise InputError(f"no column has a usual name for {MEANINGS[role]}", argument=role, cure=cure)
     return name

@@ -1,4 +1,8 @@
-"""CSV: the lines of the input go to the output as they are, to the last byte, with new cells behind them."""
+"""CSV: the lines of the input go to the output as they are, to the last byte, with new cells behind them.
+
+Text is UTF-8. What is not, as Excel writes it in Western Europe, is read as Windows-1252. Until a cell is used, its
+bytes are kept as they are (Python's ``surrogateescape``), so that the output has the very same.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +13,38 @@ import functools
 import io
 import json
 import os
+import re
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from wane.errors import InputError
+from wane.errors import InputError, Setting
 from wane.tables.chunks import Chunk, plain_numbers
 from wane.tables.columns import refuse_repeated
+from wane.tables.text import COMMA, POINT, Notation, read_times
 
 DELIMITERS = ",;\t|"
 MARK = "\ufeff"  # before text in UTF-8; without it Excel takes the text for something else
 UNCLOSED = "unexpected end of data"  # what csv says of lines that end within quotes,
 ENDLESS = "field limit"  # and of a cell that takes in too many of them
 HEADER = "write a header, such as ds,y,yhat, and a row for each round"
+SEPARATOR = re.compile(r"sep=(.)\r?\n?", flags=re.I)  # a first line that tells Excel what separates cells
+LIKELY = {",": POINT, ";": COMMA}  # what separates decimals, where that separates cells
+RAW = ("utf-8", "surrogateescape")  # bytes that are not UTF-8 stay what they are
+JSON = re.compile(r"\s*(\{|\[\s*(\{|$))")  # how JSON begins
 
 
 class CsvReader:
-    """A CSV file with a header, in UTF-8, its cells separated by commas, semicolons, tabs or bars."""
+    """A CSV file with a header, its cells separated by commas, semicolons, tabs or bars."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        """Read the header."""
+    def __init__(self, file: BinaryIO, name: str, notation: Notation | None = None) -> None:
+        """Read the header, and before it the line with which Excel may be told what separates cells."""
         self.file, self.name, self.line = file, name, 0  # lines read so far
-        self.text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        self.notation = Notation() if notation is None else notation
+        self.remarks: list[str] = []
+        self.text = io.TextIOWrapper(file, *RAW, newline="")
         try:
             self.size = os.fstat(file.fileno()).st_size
         except (OSError, ValueError):
@@ -40,22 +52,62 @@ class CsvReader:
         head = self._lines(1)
         self.mark = MARK if head and head[0].startswith(MARK) else ""
         head = [line.removeprefix(self.mark) for line in head]
+        told = SEPARATOR.fullmatch(head[0]) if head else None
+        if told is not None:
+            self.mark, self.line = self.mark + head[0], 1
+            head = self._lines(1)
         if not head or not head[0].strip():
             raise InputError(f"{name} is empty", argument="path", cure=HEADER)
-        self.delimiter = max(DELIMITERS, key=head[0].count)
+        self.delimiter = max(DELIMITERS, key=head[0].count) if told is None else told[1]
         self._parser = functools.partial(csv.reader, delimiter=self.delimiter, strict=True)
-        self.names = self._rows(head)[0]
+        self.names = self._decoded(self._rows(head)[0])
         refuse_repeated(self.names, name)
-        self.head, self.line = "".join(head), len(head)
+        self._refuse_no_header(head[0])
+        self.notation.likely = self.notation.likely or LIKELY.get(self.delimiter)
+        self.head, self.line = "".join(head), self.line + len(head)
         self.end = "\r\n" if self.head.endswith("\r\n") else "\n"
+
+    def _refuse_no_header(self, line: str) -> None:
+        """Raise an error if the first line holds no names: numbers and dates, or JSON."""
+        if JSON.match(line):
+            kind = "jsonl" if line.lstrip().startswith("{") else "json"
+            cure = ("give ", Setting("format", kind))
+            raise InputError(f"{self.name} begins like JSON, and is read as CSV", argument="format", cure=cure)
+        cells = [cell for cell in self.names if cell.strip()]
+        if cells and all(read_times([cell], notation=Notation(POINT, "dmy"))[1] is None for cell in cells):
+            problem = f"the first line of {self.name} holds no names of columns, but {line.strip()!r}"
+            raise InputError(problem, argument="path", cure="write a header before it, such as ds,y,yhat")
+
+    def _decoded(self, cells: list[str]) -> list[str]:
+        """Cells of which some may not be UTF-8, as text."""
+        if "".join(cells).isascii():
+            return cells
+        found = []
+        for cell in cells:
+            raw = cell.encode(*RAW)
+            try:
+                found.append(raw.decode())
+            except UnicodeDecodeError:
+                try:
+                    found.append(raw.decode("cp1252"))
+                except UnicodeDecodeError:
+                    problem = f"{self.name} is not text in UTF-8, near {raw[:20]!r}"
+                    raise InputError(problem, cure="save it as CSV UTF-8") from None
+                self._remark(f"{self.name} is not UTF-8; it is read as Windows-1252, as Excel writes it.")
+        return found
+
+    def _remark(self, text: str) -> None:
+        """Keep a sentence for the user, once."""
+        if text not in self.remarks:
+            self.remarks.append(text)
 
     def _lines(self, count: int) -> list[str]:
         """Read at most so many lines."""
-        try:
-            return list(islice(self.text, count))
-        except UnicodeDecodeError as error:
-            near = error.object[max(error.start - 12, 0) : error.start + 8]
-            raise InputError(f"{self.name} is not text in UTF-8, near {near!r}", cure="save it as CSV UTF-8") from None
+        lines = list(islice(self.text, count))
+        if lines and "\0" in lines[0]:
+            near = lines[0].encode(*RAW)[:20]
+            raise InputError(f"{self.name} is not text in UTF-8, near {near!r}", cure="save it as CSV UTF-8")
+        return lines
 
     def _rows(self, lines: list[str]) -> list[list[str]]:
         """The cells of these lines; where the last cell goes on over the end of its line, more lines are read."""
@@ -109,12 +161,12 @@ class CsvReader:
 
         def column(name: str) -> list[str]:
             k = self.names.index(name)
-            return [row[k] for row in parsed]
+            return self._decoded([row[k] for row in parsed])
 
         def where(i: int) -> str:
             return f"{self.name}, line {numbers[i]}"
 
-        return Chunk(self.names, len(parsed), column, column, where, ".csv", lines)
+        return Chunk(self.names, len(parsed), column, column, where, ".csv", lines, self.notation)
 
     def nothing(self) -> Chunk:
         """Give a chunk without rows."""
@@ -157,8 +209,18 @@ class CsvWriter:
         else:
             columns = [[shown(v) for v in chunk.values(name)] for name in chunk.names]
             rows = [self._line(row) for row in zip(*columns, strict=True)]
-        added = [["" if v is None else repr(v) for v in plain_numbers(values)] for values in new.values()]
+        added = [self._cells(values) for values in new.values()]
         self._put(map(self.delimiter.join, zip(rows, *added, strict=True)))
+
+    def _cells(self, values: np.ndarray) -> list[str]:
+        """The text of new cells: numbers with the decimal mark of the source, which it may be necessary to quote."""
+        if values.dtype.kind == "O":
+            return [self._line(["" if v is None else str(v)]) if v else "" for v in values.tolist()]
+        cells = ["" if v is None else repr(v) for v in plain_numbers(values)]
+        if self.source is None or self.source.notation.decimal != COMMA:
+            return cells
+        quote = '"' if self.delimiter == "," else ""
+        return [f"{quote}{cell.replace('.', ',')}{quote}" if "." in cell else cell for cell in cells]
 
     def _line(self, row: Sequence[str]) -> str:
         text = io.StringIO()
@@ -168,7 +230,7 @@ class CsvWriter:
     def _put(self, lines: Any) -> None:
         text = self.end.join(lines)
         if text:
-            self.file.write((text + self.end).encode())
+            self.file.write((text + self.end).encode(*RAW))
 
     def close(self, whole: bool = True) -> None:
         """Do nothing: everything is written."""

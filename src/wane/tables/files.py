@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import gzip
+import io
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, BinaryIO
@@ -14,10 +18,12 @@ from typing import Any, BinaryIO
 from wane.errors import FileError, InputError, InUseError, MissingFileError, Setting
 from wane.state.files import replacing
 from wane.state.locks import Lock, by_another_run
-from wane.tables.chunks import Reader, Writer
+from wane.tables.chunks import Reader, Writer, chunks
 from wane.tables.csv import CsvReader, CsvWriter
-from wane.tables.jsonl import JsonReader, JsonWriter
+from wane.tables.excel import ExcelReader, ExcelWriter
+from wane.tables.jsonl import JsonArrayReader, JsonArrayWriter, JsonReader, JsonWriter
 from wane.tables.parquet import ParquetReader, ParquetWriter
+from wane.tables.text import Notation
 
 KINDS = {
     ".csv": ".csv",
@@ -25,12 +31,28 @@ KINDS = {
     ".txt": ".csv",
     ".jsonl": ".jsonl",
     ".ndjson": ".jsonl",
+    ".json": ".json",
     ".parquet": ".parquet",
     ".pq": ".parquet",
+    ".xlsx": ".xlsx",
 }
-PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
-READERS: dict[str, Any] = {".csv": CsvReader, ".jsonl": JsonReader, ".parquet": ParquetReader}
-WRITERS: dict[str, Any] = {".csv": CsvWriter, ".jsonl": JsonWriter, ".parquet": ParquetWriter}
+ZIPPED = ".gz"  # behind the end of a name: what is in the file is compressed
+PACKED = (".bz2", ".xz", ".zst", ".zip")
+READERS: dict[str, Any] = {
+    ".csv": CsvReader,
+    ".jsonl": JsonReader,
+    ".json": JsonArrayReader,
+    ".parquet": ParquetReader,
+    ".xlsx": ExcelReader,
+}
+WRITERS: dict[str, Any] = {
+    ".csv": CsvWriter,
+    ".jsonl": JsonWriter,
+    ".json": JsonArrayWriter,
+    ".parquet": ParquetWriter,
+    ".xlsx": ExcelWriter,
+}
+BEGINNINGS = {b"{": ".jsonl", b"[": ".json", b"PAR1": ".parquet", b"PK": ".xlsx"}  # of standard input
 STANDARD = "-"  # standard input or output
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what only writing can lead to
 
@@ -40,15 +62,17 @@ def kind_of(path: str, otherwise: str | None = None, setting: str | None = "form
 
     Args:
         path: of the table.
-        otherwise: the kind of standard input and output.
+        otherwise: the kind of standard output. A workbook is written to files only.
         setting: what an error tells the user to give instead, if there is such a setting.
 
-    >>> kind_of("sales.CSV"), kind_of("-", ".jsonl")
+    >>> kind_of("sales.CSV.gz"), kind_of("-", ".jsonl")
     ('.csv', '.jsonl')
     """
     if path == STANDARD:
-        return otherwise or ".csv"
-    end = os.path.splitext(path)[1].lower()
+        return begins_as(sys.stdin) if otherwise is None else ".csv" if otherwise == ".xlsx" else otherwise
+    if setting != "out_format" and os.path.isdir(path):
+        return ".parquet"
+    end = os.path.splitext(path.lower().removesuffix(ZIPPED))[1]
     if end in PACKED and setting != "out_format":
         raise InputError(f"{path} is compressed", argument="path", cure="unpack it first, and give what was in it")
     if end not in KINDS:
@@ -60,17 +84,36 @@ def kind_of(path: str, otherwise: str | None = None, setting: str | None = "form
     return KINDS[end]
 
 
+def begins_as(stream: Any) -> str:
+    """The kind of a table on standard input, by its first characters, which stay there to be read."""
+    if stream is None:
+        return ".csv"
+    peek = getattr(stream.buffer, "peek", None)
+    first = peek(4).lstrip() if peek is not None else b""
+    return next((kind for begins, kind in BEGINNINGS.items() if first.startswith(begins)), ".csv")
+
+
 @contextlib.contextmanager
-def reading(path: str, kind: str | None = None) -> Iterator[Reader]:
-    """Open a table to read it: a file, or standard input for "-"."""
+def reading(path: str, kind: str | None = None, notation: Notation | None = None) -> Iterator[Reader]:
+    """Open a table to read it: a file, a folder of Parquet files, or standard input for "-".
+
+    ``notation`` says how the table writes numbers and dates; None leaves it to the cells.
+    """
     kind = kind or kind_of(path)
+    notation = Notation() if notation is None else notation
     if path == STANDARD:
         if sys.stdin is None:
             raise FileError("standard input is closed", argument="path", cure="give a file")
-        yield READERS[kind](sys.stdin.buffer, "standard input")
+        yield READERS[kind](sys.stdin.buffer, "standard input", notation)
         return
     if os.path.isdir(path):
-        raise InputError(f"{path} is a folder", argument="path", cure="give a file")
+        if kind != ".parquet":
+            problem = f"{path} is a folder, and a table in several files can only be Parquet"
+            raise InputError(problem, argument="path", cure="give a file")
+        yield ParquetReader(path, path, notation)
+        return
+    if os.path.isfile(path):
+        notation.cells = functools.partial(cells_of, path, kind)
     try:
         file = open(path, "rb")
     except FileNotFoundError:
@@ -79,20 +122,56 @@ def reading(path: str, kind: str | None = None) -> Iterator[Reader]:
         cure = "ask for the right to, or give another file"
         raise FileError(f"{path} cannot be read ({error.strerror})", argument="path", cure=cure) from None
     with file:
-        yield READERS[kind](file, path)
+        if not path.lower().endswith(ZIPPED):
+            yield READERS[kind](file, path, notation)
+            return
+        reader = READERS[kind](io.BufferedReader(Unzipped(file, path)), path, notation)
+        reader.size = 0  # nobody knows how much is left
+        yield reader
+
+
+def cells_of(path: str, kind: str, name: str) -> Iterator[list[str]]:
+    """All cells of a column as text, piece by piece."""
+    with reading(path, kind) as reader:
+        for chunk in chunks(reader):
+            yield [str(cell) for cell in chunk.column(name) if cell is not None]
+
+
+class Unzipped(io.RawIOBase):
+    """What is in a compressed file; one that is damaged is an error."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        """Begin at the beginning."""
+        self.source, self.name = gzip.GzipFile(fileobj=file), name
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes."""
+        try:
+            found = self.source.read(len(buffer))
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{self.name} cannot be unpacked, or is damaged ({error})", argument="path") from None
+        buffer[: len(found)] = found
+        return len(found)
 
 
 @contextlib.contextmanager
 def writing(path: str, kind: str, source: Reader) -> Iterator[Writer]:
     """Open a table to write it: a file, which is replaced as a whole at the end, or standard output for "-"."""
     with standard_output() if path == STANDARD else replaced(path, "out") as file:
-        writer: Writer = WRITERS[kind](file, source)
+        zipped = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.lower().endswith(ZIPPED) else None
+        writer: Writer = WRITERS[kind](zipped or file, source)
         try:
             yield writer
         except BaseException:
             writer.close(whole=False)
             raise
         writer.close()
+        if zipped is not None:
+            zipped.close()
         file.flush()
 
 

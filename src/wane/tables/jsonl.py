@@ -1,9 +1,10 @@
-"""JSON lines: an object a line; the text of each goes to the output as it is, with new fields at its end."""
+"""JSON: an object a line, whose text goes to the output as it is with new fields at its end; or an array of objects."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
+import io
 import json
 import math
 import os
@@ -14,6 +15,7 @@ import numpy as np
 
 from wane.errors import InputError, Setting
 from wane.tables.chunks import Chunk, plain_numbers
+from wane.tables.text import Notation
 
 EXAMPLE = "{'y': 1.5, 'yhat': 1.2}"
 
@@ -21,9 +23,13 @@ EXAMPLE = "{'y': 1.5, 'yhat': 1.2}"
 class JsonReader:
     """A file of JSON objects, one a line; the columns are the fields of the first."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
+    row = "line"  # what an error calls a row
+
+    def __init__(self, file: BinaryIO, name: str, notation: Notation | None = None) -> None:
         """Read the first object."""
         self.file, self.name, self.line = file, name, 0
+        self.notation = Notation() if notation is None else notation
+        self.remarks: list[str] = []
         try:
             self.size = os.fstat(file.fileno()).st_size
         except (OSError, ValueError):
@@ -73,16 +79,16 @@ class JsonReader:
             return column(name)
 
         def where(i: int) -> str:
-            return f"{self.name}, line {numbers[i]}"
+            return f"{self.name}, {self.row} {numbers[i]}"
 
-        return Chunk(self.names, len(pairs), column, values, where, ".jsonl", pairs)
+        return Chunk(self.names, len(pairs), column, values, where, ".jsonl", pairs, self.notation)
 
     def nothing(self) -> Chunk:
         """Give a chunk without rows."""
         return Chunk.empty(self.names, ".jsonl", [])
 
     def _object(self, line: bytes) -> dict[str, Any]:
-        here = f"{self.name}, line {self.line}"
+        here = f"{self.name}, {self.row} {self.line}"
         try:
             found = json.loads(line)
         except ValueError as error:
@@ -101,8 +107,35 @@ class JsonReader:
         return min(self.file.tell() / self.size, 1.0) if self.size else None
 
 
+class JsonArrayReader(JsonReader):
+    """A file with one JSON array of objects, as ``DataFrame.to_json(orient="records")`` writes it; it is read whole."""
+
+    row = "object"
+
+    def __init__(self, file: BinaryIO, name: str, notation: Notation | None = None) -> None:
+        """Read the whole array; a file of JSON lines, which some call .json too, is one as well."""
+        text = file.read()
+        lines = text
+        if not text.lstrip().startswith(b"{") or b"\n{" not in text:
+            lines = b"\n".join(json.dumps(one, ensure_ascii=False).encode() for one in self._array(text, name))
+        super().__init__(io.BytesIO(lines), name, notation)
+
+    def _array(self, text: bytes, name: str) -> list[Any]:
+        """The objects of the array."""
+        try:
+            found = json.loads(text) if text.strip() else []
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{name} is not JSON ({error})", argument="path") from None
+        if isinstance(found, dict) and found and all(isinstance(v, (list, dict)) for v in found.values()):
+            cure = 'write an array of objects, as DataFrame.to_json(path, orient="records") does'
+            raise InputError(f"{name} holds an object of columns", argument="path", cure=cure)
+        return found if isinstance(found, list) else [found]
+
+
 class JsonWriter:
     """A file of JSON objects; NaN and missing cells are null, an infinite end is the text "inf" or "-inf"."""
+
+    first, between, last = b"", b"\n", b"\n"  # what stands before the objects of a chunk, between them and behind
 
     def __init__(self, file: BinaryIO, source: Any) -> None:
         """Nothing is written yet."""
@@ -132,10 +165,27 @@ class JsonWriter:
                 for row, more in zip(rows, added, strict=True)
             ]
         if made:
-            self.file.write(b"\n".join(made) + b"\n")
+            self.file.write(self.first + self.between.join(made) + self.last)
 
     def close(self, whole: bool = True) -> None:
         """Do nothing: everything is written."""
+
+
+class JsonArrayWriter(JsonWriter):
+    """A file with one JSON array of objects, an object a line."""
+
+    first, between, last = b"[", b",\n", b""
+
+    def write(self, chunk: Chunk, new: dict[str, np.ndarray], known: dict[str, np.ndarray]) -> None:
+        """Write an object for each row."""
+        super().write(chunk, new, known)
+        if chunk.rows:
+            self.first = b",\n"
+
+    def close(self, whole: bool = True) -> None:
+        """Write the end of the array."""
+        if whole:
+            self.file.write(b"]\n" if self.first != b"[" else b"[]\n")
 
 
 def extended(line: bytes, found: dict[str, Any], more: dict[str, Any]) -> bytes:
@@ -149,7 +199,9 @@ def extended(line: bytes, found: dict[str, Any], more: dict[str, Any]) -> bytes:
 
 
 def finite(values: np.ndarray) -> list[Any]:
-    """Numbers as JSON has them: None for NaN, text for an infinite one."""
+    """Numbers as JSON has them: None for NaN, text for an infinite one; text as it is."""
+    if values.dtype.kind == "O":
+        return list(values.tolist())
     return [str(v) if v is not None and math.isinf(v) else v for v in plain_numbers(values)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -12,6 +13,7 @@ import numpy as np
 from wane.errors import InputError, MissingExtraError, installing
 from wane.tables.chunks import MOST, Chunk, plain_numbers
 from wane.tables.columns import refuse_repeated
+from wane.tables.text import Notation
 
 
 def needed() -> tuple[Any, Any]:
@@ -36,22 +38,47 @@ def named(name: str) -> Iterator[None]:
         raise InputError(f"{name} cannot be read as Parquet, or is damaged ({first_line(error)})") from None
 
 
-class ParquetReader:
-    """A Parquet file, batch by batch."""
+def folder(path: str) -> tuple[Any, int, Iterator[Any]]:
+    """The types of the columns in a folder of Parquet files, the number of their rows, and the rows in batches."""
+    import pyarrow.dataset
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        """Read what the file says about itself; a pipe, which cannot be searched, is read as a whole."""
+    files = sorted(
+        os.path.join(at, file)
+        for at, _, there in os.walk(path)
+        for file in there
+        if file.lower().endswith((".parquet", ".pq")) and not file.startswith((".", "_"))
+    )
+    if not files:
+        raise InputError(f"{path} is a folder without Parquet files", argument="path", cure="give a file")
+    found = pyarrow.dataset.dataset(files, format="parquet", partitioning="hive", partition_base_dir=path)
+    fragments = sorted(found.get_fragments(), key=lambda fragment: files.index(fragment.path))
+    batches = (b for fragment in fragments for b in fragment.to_batches(schema=found.schema, batch_size=MOST))
+    return found.schema, found.count_rows(), batches
+
+
+class ParquetReader:
+    """A Parquet file, or a folder of them, batch by batch."""
+
+    def __init__(self, file: BinaryIO | str, name: str, notation: Notation | None = None) -> None:
+        """Read what the file says about itself; a pipe, which cannot be searched, is read as a whole.
+
+        A folder is given by its path. Its files are read in the order of their names; folders within it that are called
+        ``shop=north`` make a column.
+        """
         pa, parquet = needed()
         self.pa, self.name, self.row = pa, name, 0
-        if not file.seekable():
-            file = io.BytesIO(file.read())
-        with named(name):
-            self.file = parquet.ParquetFile(file)
-        self.names = list(self.file.schema_arrow.names)
-        refuse_repeated(self.names, name)
-        self.total = self.file.metadata.num_rows
-        self.batches = self.file.iter_batches(batch_size=MOST)
+        self.notation = Notation() if notation is None else notation
+        self.remarks: list[str] = []
         self.batch: Any = None
+        with named(name):
+            if isinstance(file, str):
+                self.schema, self.total, self.batches = folder(file)
+            else:
+                opened = parquet.ParquetFile(file if file.seekable() else io.BytesIO(file.read()))
+                self.schema, self.total = opened.schema_arrow, opened.metadata.num_rows
+                self.batches = opened.iter_batches(batch_size=MOST)
+        self.names = list(self.schema.names)
+        refuse_repeated(self.names, name)
 
     def read(self, rows: int) -> Chunk | None:
         """Read at most so many rows."""
@@ -81,11 +108,11 @@ class ParquetReader:
         def where(i: int) -> str:
             return f"{self.name}, row {first + i}"
 
-        return Chunk(self.names, part.num_rows, column, values, where, ".parquet", part)
+        return Chunk(self.names, part.num_rows, column, values, where, ".parquet", part, self.notation)
 
     def nothing(self) -> Chunk:
         """Give a chunk without rows, which has the types of the columns."""
-        schema = self.file.schema_arrow
+        schema = self.schema
         none = self.pa.RecordBatch.from_arrays([self.pa.array([], field.type) for field in schema], schema=schema)
         return Chunk.empty(self.names, ".parquet", none)
 
@@ -149,7 +176,7 @@ class ParquetWriter:
         else:
             table = pa.table({n: self._column(n, chunk, known) for n in chunk.names})
         for name, values in new.items():
-            kind = pa.int64() if values.dtype.kind == "i" else pa.float64()
+            kind = pa.int64() if values.dtype.kind == "i" else pa.string() if values.dtype.kind == "O" else pa.float64()
             table = table.append_column(name, pa.array(values, kind, from_pandas=True))
         self.waiting.append(table)
         self.rows += table.num_rows

@@ -128,24 +128,25 @@ def names() -> list[str]:
     return sorted(METHODS)
 
 
-def refuse_unknown(given: Iterable[Any]) -> None:
-    """An error unless there is a name, and each is that of a method.
+def refuse_unknown(given: Iterable[Any], *more: str) -> None:
+    """An error unless there is a name, and each is that of a method, or one of ``more``.
 
     >>> refuse_unknown(["magl", "mgal-d"])
     Traceback (most recent call last):
     ...
-    wane.errors.InputError: no method is called 'mgal-d': did you mean 'magl-d'? known are aci, agaci, ...
+    wane.errors.InputError: no method is called 'mgal-d': did you mean 'magl-d' or 'magl'? known are aci, agaci, ...
     """
     wanted = list(given)
-    known = ", ".join(names())
+    there = sorted([*METHODS, *more])
+    known = ", ".join(there)
     if not wanted:
         raise InputError("no method is given", argument="method", cure=f"known are {known}")
     for name in wanted:
         if not isinstance(name, str):
             raise InputError(f"must be a name, got {described(name)}", about="method", cure=f"known are {known}")
-        if name not in METHODS:
-            near = difflib.get_close_matches(name, METHODS, 1)
-            meant = f"did you mean {near[0]!r}? " if near else ""
+        if name not in there:
+            near = difflib.get_close_matches(name.lower(), there, 3)
+            meant = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
             if name == "pool":
                 meant = "pool is a method of wane.Panel and of tables with several series; "
             raise InputError(f"no method is called {name!r}", argument="method", cure=f"{meant}known are {known}")
