@@ -62,8 +62,8 @@ def run(
         y_hat: the column of forecasts; two columns for the scores "normalised" (forecast, scale) and "cqr" (quantiles).
         id: the column that names the stream of a row; without it there is one stream.
         time: the column by which rows are ordered. Without it they are in the order of the frame, and the k-th rows of
-            all streams are taken as one moment. Text must be numbers or dates as in 2024-01-31, because other text, as
-            31.01.2024, has another order.
+            all streams are taken as one moment. Text must be numbers or dates, such as 2024-01-31 or 31.01.2024. Here
+            and for ``id``, a level of a pandas index is a column too; one without a name is called ``index``.
         by: a column of groups within streams. Each group gets its own trackers, as in ``Groups``.
         method: the name of a method; None means "pool" for several streams and "auto" for one.
         alpha: the share of labels that may be missed, or several shares.
