@@ -196,6 +196,18 @@ def lines(title, results, alpha):
         yield f"| {name} | " + " | ".join(f"{row[column]:.3f}" for column in COLUMNS) + " |"
 
 
+def overview(title, results, alphas):
+    """One table in Markdown for all levels: a row for each method."""
+    some = ("first", "all", "worst", "pinball")
+    yield f"\n{title}: {', '.join(sorted(results))}\n"
+    names = [HEADINGS[COLUMNS.index(column)] for column in some]
+    yield f"| alpha {', '.join(f'{alpha:g}' for alpha in alphas)}: | " + " | ".join(names) + " |"
+    yield "| --- |" + " --- |" * len(some)
+    for name in dict.fromkeys(m for _, m in next(iter(results.values()))):
+        rows = [summary([found[alpha, name] for found in results.values()], alpha) for alpha in alphas]
+        yield f"| {name} | " + " | ".join(", ".join(f"{row[column]:.3f}" for row in rows) for column in some) + " |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, help="of .npz files; without it, panels that are made here")
@@ -214,9 +226,12 @@ def main():
         print(f"interrupted after {len(results)} panels", file=sys.stderr)
     show("")
     groups = {"Panels": [n for n in results if n not in options.apart], "Panels apart": options.apart}
+    parts = {title: {n: results[n] for n in names if n in results} for title, names in groups.items()}
+    for title, some in parts.items():
+        for line in overview(title, some, options.alphas) if some else ():
+            print(line)
     for alpha in options.alphas:
-        for title, names in groups.items():
-            some = {name: results[name] for name in names if name in results}
+        for title, some in parts.items():
             for line in lines(title, some, alpha) if some else ():
                 print(line)
             for name in some if options.each else ():
