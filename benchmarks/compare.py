@@ -53,8 +53,8 @@ def timings(folder):
     def tracker(method, rounds):
         return lambda: trackers.make(method, ALPHA).run(scores[:rounds])
 
-    def conformal(method):
-        return wane.OnlineConformal(method, alpha=ALPHA)
+    def conformal(method, alpha=ALPHA, **settings):
+        return wane.OnlineConformal(method, alpha=alpha, **settings)
 
     def replay(method, rounds):
         return lambda: conformal(method).run(outputs[:rounds], labels[:rounds])
@@ -63,10 +63,15 @@ def timings(folder):
         forecasts = np.repeat(outputs[:rows, None], ahead, axis=1)
         return lambda: wane.Horizons(ahead, "magl", alpha=ALPHA).run(forecasts, labels[: rows + ahead])
 
-    def panel(series, rows, method):
+    def expiring(rounds):
+        known = labels[:rounds].copy()
+        known[::2] = np.nan  # every other label never comes, and few predictions may wait
+        return lambda: conformal("magl", max_pending=100).run(outputs[:rounds], known)
+
+    def panel(series, rows, method, **settings):
         n = series * rows
         frame = {"id": np.repeat(np.arange(series), rows), "y": labels[:n], "m": outputs[:n]}
-        return lambda: wane.panel.run(frame, id="id", y="y", y_hat="m", method=method, alpha=ALPHA)
+        return lambda: wane.panel.run(frame, id="id", y="y", y_hat="m", method=method, alpha=ALPHA, **settings)
 
     def ticks(streams, rounds):
         ids, zeros = np.arange(streams), np.zeros(streams)
@@ -97,7 +102,12 @@ def timings(folder):
     for name, rounds in (("magl", 50_000), ("auto", 5_000)):
         found.append((f"OnlineConformal {name}, step", len(some), lambda n=name: turns(conformal(n), some)))
         found.append((f"OnlineConformal {name}, run", rounds, lambda n=name, r=rounds: replay(n, r)))
+    guessed = {"warm_up": 10, "epsilon": "auto"}
+    levels = (0.05, 0.1, 0.2)
     found += [
+        ("OnlineConformal magl, three levels, step", len(some), lambda: turns(conformal("magl", levels), some)),
+        ("OnlineConformal magl, predictions expire, run", 20_000, lambda: expiring(20_000)),
+        ("panel.run, 5,000 series of 40 rows, epsilon chosen", 200_000, lambda: panel(5_000, 40, "magl", **guessed)),
         ("Horizons(12).run", 2_000 * 12, lambda: horizons(2_000, 12)),
         ("panel.run, 10,000 series of 20 rows", 200_000, lambda: panel(10_000, 20, "magl")),
         ("panel.run, 5 series of 40,000 rows", 200_000, lambda: panel(5, 40_000, "magl")),
@@ -158,10 +168,10 @@ def main():
                 for name, ns in said["ns"].items():
                     found[which][name] = min(ns, found[which].get(name, math.inf))
     print("\n".join(about.values()))
-    print(f"ns a round or row, the best of {options.turns} turns\n\n  {'':<42}{'old':>10}{'new':>10}{'ratio':>8}")
+    print(f"ns a round or row, the best of {options.turns} turns\n\n  {'':<52}{'old':>10}{'new':>10}{'ratio':>8}")
     for name, old in found["old"].items():
         new = found["new"][name]
-        print(f"  {name:<42}{old:>10,.0f}{new:>10,.0f}{new / old:>8.2f}{'  slower' if new > 1.05 * old else ''}")
+        print(f"  {name:<52}{old:>10,.0f}{new:>10,.0f}{new / old:>8.2f}{'  slower' if new > 1.05 * old else ''}")
 
 
 if __name__ == "__main__":

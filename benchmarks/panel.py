@@ -5,7 +5,8 @@ rows. Ratios are to the bare tracker's ``run`` over as many scores in one stream
 compared, so all times are by the clock on the wall, and the best of several counts. A tick is one prediction and one
 label for every stream. Bytes are the sum of the panel's arrays, and how much the process grew while it was made and had
 its first tick. ``--json PATH`` writes the numbers too. The method pool, whose streams learn from each other, is
-measured beside it, except on a single stream.
+measured beside it, except on a single stream. It is held against magl on one thread, by the time of the processor
+(``--pool`` measures only that): threads share the rows of a moment only if there are many.
 """
 
 import argparse
@@ -27,6 +28,7 @@ except ImportError:
 
 METHOD, POOL, ALPHA = "magl", "pool", 0.1
 SHAPES = (414, 900), (100_000, 100), (1, 10_000_000)
+BESIDE = (414, 900), (10_000, 100), (100_000, 10), (1_000_000, 2)
 MANY = 1_000_000  # streams of a tick
 THREADS = 1, 2
 ARRAYS_AIM, FRAME_AIM = 10.0, 3.0  # million rows a second
@@ -63,8 +65,29 @@ class Columns:
         }
 
 
-def end_to_end(frame, method=METHOD):
-    return lambda: wane.panel.run(frame, id="id", time="time", y="y", y_hat="m", method=method, alpha=ALPHA)
+def end_to_end(frame, method=METHOD, **settings):
+    how = {"id": "id", "time": "time", "y": "y", "y_hat": "m", "method": method, "alpha": ALPHA, **settings}
+    return lambda: wane.panel.run(frame, **how)
+
+
+def beside(streams, rows, repeats):
+    """The time of pool over that of the other method, on one thread: from arrays, from frames, and in ticks."""
+    columns, ids = Columns(streams, rows), np.arange(streams)
+    frames = {
+        "arrays": None,
+        **({name: f for name, f in columns.frames().items() if "text" not in name} if polars else {}),
+    }
+    calls = {}
+    for method in (METHOD, POOL):
+        for name, frame in frames.items():
+            work = columns.arrays(1, method) if frame is None else end_to_end(frame, method, threads=1)
+            calls[name, method] = lambda work=work: work
+        panel = wane.Panel(method, ALPHA, threads=1)
+        again = tick(panel, ids, np.zeros(streams), columns.labels[::rows])
+        again()
+        calls["ticks", method] = lambda again=again: again
+    found = best(repeats, calls, time.process_time)
+    return {name: (found[name, METHOD], found[name, POOL]) for name, method in calls if method == POOL}
 
 
 def seconds(streams, rows, repeats):
@@ -116,7 +139,7 @@ def ticks(streams, repeats, method=METHOD):
     return {"streams": streams, "bytes": size, "grown": grown, "seconds": {str(k): v for k, v in found.items()}}
 
 
-def aims(shapes, many, pooled):
+def aims(shapes, many, pooled, compared):
     """Each target with the number that is held against it."""
     found = []
     for shape in shapes:
@@ -125,15 +148,12 @@ def aims(shapes, many, pooled):
         found.append((f"{shape['shape']}, arrays", ARRAYS_AIM, arrays, "million rows/s"))
         if polars:
             found.append((f"{shape['shape']}, frame", FRAME_AIM, million["frame"], "million rows/s"))
-        for name in [name for name in million if name.startswith(POOL)]:
-            times = shape["seconds"][name] / shape["seconds"][name.removeprefix(f"{POOL}, ")]
-            found.append((f"{shape['shape']}, {name}", -POOL_AIM, times, "times"))
     size = max(many["bytes"], many["grown"] or 0)
     found += [(f"{many['streams']:,} streams", -BYTES_AIM, size / 1e6, "MB")]
     found += [("a tick over all", -TICK_AIM, 1e3 * min(many["seconds"].values()), "ms")]
     found += [(f"{POOL}, bytes a stream", -BYTES_AIM, pooled["bytes"] / pooled["streams"], "bytes")]
-    ratio = min(pooled["seconds"].values()) / min(many["seconds"].values())
-    found += [(f"{POOL}, a tick over all", -POOL_AIM, ratio, "times")]
+    for shape, times in compared.items():
+        found += [(f"{shape}, {POOL}, {name}", -POOL_AIM, new / old, "times") for name, (old, new) in times.items()]
     return [
         {
             "aim": name,
@@ -149,6 +169,7 @@ def aims(shapes, many, pooled):
 def main():
     parser = argparse.ArgumentParser(description="Speed and memory of many streams.")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows and streams, fewer repeats")
+    parser.add_argument("--pool", action="store_true", help=f"only {POOL} beside {METHOD}, on one thread")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the numbers to this file as well")
     options = parser.parse_args()
     warnings.simplefilter("ignore", trackers.CoverageWarning)
@@ -158,6 +179,17 @@ def main():
     print(f"Intervals by {METHOD}, absolute scores; wane {m['wane']}, compiled: {m['compiled']}")
     print(f"{m['cpu']}, {m['cores']} cores, load {m['load']} at the start")
     print(f"million rows a second, and the time as a multiple of the {BARE}'s; the best of {repeats}")
+    compared = {}
+    for streams, rows in BESIDE:
+        streams = max(streams // fewer, 100)
+        name = f"{streams:,} x {rows}"
+        compared[name] = beside(streams, rows, repeats)
+        for way, (old, new) in compared[name].items():
+            ns = 1e9 / (streams * (1 if way == "ticks" else rows))
+            times = f"{METHOD} {ns * old:>6,.0f} ns a row, {POOL} {ns * new:>6,.0f}: {new / old:.2f} times"
+            print(f"  {name:<14} {way:<20} {times}")
+    if options.pool:
+        return
     many, pooled = (ticks(MANY // fewer, 2 * repeats, method) for method in (METHOD, POOL))
     shapes = []
     for streams, rows in SHAPES:
@@ -183,7 +215,7 @@ def main():
             print(
                 f"  a tick over all, threads {threads}: {1e3 * s:,.0f} ms, {1e9 * s / one['streams']:,.0f} ns a stream"
             )
-    targets = aims(shapes, many, pooled)
+    targets = aims(shapes, many, pooled, compared)
     print("\nAims")
     for a in targets:
         target, value = f"{a['target']} {a['unit']}", f"{a['value']:,.1f} {a['unit']}"

@@ -1,6 +1,6 @@
 """The method ``pool`` of panels, literally: one row at a time, in plain Python, without anything of wane.
 
-The series share a regression and histograms; each has a correction of its own. ``docs/panels.md`` explains the parts.
+The series share a regression and histograms; each has a correction of its own. ``docs/pool.md`` explains the parts.
 The letters are those of the method: of a series n labels, S, W, R, Y slow sums of scores, of 1, of roots of scores and
 of sizes of forecasts, F, WF fast sums of scores and of 1, REC the largest score, and for each level Q, a running
 quantile, and the misses. The panel has a matrix G, weights w, histograms and factors q by age, and a common factor z.

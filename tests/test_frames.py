@@ -445,10 +445,10 @@ def test_columns_are_named_by_text_and_apart():
 
 
 @each
-@pytest.mark.parametrize("times", [["31.01.2024", "29.02.2024", "01.03.2024"], ["Jan", "Feb", "Mar"], ["2", "x", "3"]])
+@pytest.mark.parametrize("times", [["31 January", "29 February", "1 March"], ["Jan", "Feb", "Mar"], ["2", "x", "3"]])
 def test_text_that_is_no_time_is_refused(kind, times):
     frame = KINDS[kind]({"day": times, "y": [1.0, 2.0, 3.0], "f": [0.0, 0.0, 0.0]})
-    with pytest.raises(ValueError, match=r"'day' must hold numbers or dates as in 2024-01-31.*convert") as caught:
+    with pytest.raises(ValueError, match=r"'day' must hold numbers or dates \(such as 2024.*convert") as caught:
         run(frame, time="day", y="y", y_hat="f")
     assert caught.value.argument == "time" and caught.value.row == 0
 
@@ -459,6 +459,9 @@ def test_text_that_is_a_time_is_read_as_one(kind):
     for text, real in (
         (["10", "9", "1e1", "8.5"], [10.0, 9.0, 10.0, 8.5]),
         (["2024-02-29", "2024-01-31", "2024-03-01T00:00+02:00", "2023-12-31"], [3.0, 2.0, 3.5, 1.0]),
+        (["29.02.2024", "31.01.2024", "01.03.2024", "31.12.2023"], [3.0, 2.0, 3.5, 1.0]),
+        (["02/29/2024", "01/31/2024", "03/01/2024", "12/31/2023"], [3.0, 2.0, 3.5, 1.0]),
+        (["2024Q1", "2023Q4", "2024Q2", "2023Q1"], [3.0, 2.0, 3.5, 1.0]),
     ):
         texts, numbers_ = KINDS[kind]({"day": text, **data}), KINDS[kind]({"day": real, **data})
         of_text, of_numbers = (run(f, time="day", y="y", y_hat="f", duplicates="keep").frame for f in (texts, numbers_))
@@ -468,9 +471,34 @@ def test_text_that_is_a_time_is_read_as_one(kind):
 
 @pytest.mark.parametrize("dtype", ["category", "object"])
 def test_text_of_other_kinds_is_text(dtype):
-    frame = pd.DataFrame({"day": ["31.01.2024", "29.02.2024"], "y": [1.0, 2.0], "f": [0.0, 0.0]})
+    frame = pd.DataFrame({"day": ["31 January", "29 February"], "y": [1.0, 2.0], "f": [0.0, 0.0]})
     with pytest.raises(ValueError, match="must hold numbers or dates"):
         run(frame.astype({"day": dtype}), time="day", y="y", y_hat="f")
+
+
+def test_dates_that_nothing_decides_are_to_be_converted():
+    frame = pd.DataFrame({"day": ["01/02/2024", "02/03/2024"], "y": [1.0, 2.0], "f": [0.0, 0.0]})
+    with pytest.raises(ValueError, match=r"such as 01/02/2024.*the day or the month comes first: convert the column"):
+        run(frame, time="day", y="y", y_hat="f")
+
+
+@pytest.mark.parametrize("names", [("shop", "day"), (None, None)])
+def test_the_levels_of_an_index_are_columns(names):
+    """In any order of the rows; the result has the index of the frame and the intervals of a frame with columns."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=20)
+    index = pd.MultiIndex.from_product([["b", "a"], days[::-1]], names=names)
+    frame = pd.DataFrame({"y": rng.normal(size=40), "f": 0.0}, index=index)
+    id, time = names if names[0] else ("level_0", "level_1")
+    made = run(frame, id=id, time=time, y="y", y_hat="f")
+    wanted = run(frame.reset_index(), id=id, time=time, y="y", y_hat="f")
+    assert made.frame.index.equals(index) and list(made.frame.columns[:2]) == ["y", "f"]
+    assert column(made.frame, "upper") == column(wanted.frame, "upper")
+    assert column(made.summary, id) == column(wanted.summary, id)
+    alone = run(frame.loc["a"].rename_axis(names[1]), time=names[1] or "index", y="y", y_hat="f")
+    assert alone.frame.index.equals(frame.loc["a"].index) and "cold" in alone.frame
+    with pytest.raises(KeyError, match="there is no column 'week'"):
+        run(frame, id=id, time="week", y="y", y_hat="f")
 
 
 def test_lazy_frames_and_streams_of_arrow_are_frames():

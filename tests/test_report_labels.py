@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import browser
 import numpy as np
@@ -122,3 +123,10 @@ def test_the_charts_of_label_sets(tmp_path):
         assert tab.complaints() == []
     finally:
         tab.close()
+
+
+def test_every_word_that_is_marked_is_explained():
+    for tracks in ([animals()], [Track("s", m, None, [1.0], None, [0.1], [0.0], [2.0]) for m in "ab"]):
+        text = page.page(tracks)
+        marked = set(re.findall(r'aria-describedby="(term-\w+)"', text))
+        assert marked and marked <= set(re.findall(r'<dd id="(term-\w+)"', text))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wane.metrics.verdict import LEAST, Judged
+from wane.metrics.verdict import LEAST, Judged, Verdict
 
 
 def judged(inside, moments=None, early=None, alpha=0.1):
@@ -88,3 +88,8 @@ def test_causes():
     assert judged(bad).verdict(300).cause == "few labels"
     assert judged(np.ones(3000, dtype=bool)).verdict(300).why == "the intervals are wider than was asked for"
     assert judged(bad).verdict(1).said("wane compare f").endswith("Next: wane compare f")
+
+
+def test_a_reader_sees_that_chance_explains_less():
+    said = Verdict(0.1, 2520, 0.9181, 0.0178, "throughout", "the intervals are wider than was asked for").said()
+    assert "chance explains 1.78 points, not 1.81." in said

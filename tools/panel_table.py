@@ -196,15 +196,49 @@ def lines(title, results, alpha):
         yield f"| {name} | " + " | ".join(f"{row[column]:.3f}" for column in COLUMNS) + " |"
 
 
+def overview(title, results, alphas):
+    """One table in Markdown for all levels: a row for each method."""
+    some = ("first", "all", "worst", "pinball")
+    yield f"\n{title}: {', '.join(sorted(results))}\n"
+    names = [HEADINGS[COLUMNS.index(column)] for column in some]
+    yield f"| alpha {', '.join(f'{alpha:g}' for alpha in alphas)}: | " + " | ".join(names) + " |"
+    yield "| --- |" + " --- |" * len(some)
+    for name in dict.fromkeys(m for _, m in next(iter(results.values()))):
+        rows = [summary([found[alpha, name] for found in results.values()], alpha) for alpha in alphas]
+        yield f"| {name} | " + " | ".join(", ".join(f"{row[column]:.3f}" for row in rows) for column in some) + " |"
+
+
+def other_units(panel, alpha):
+    """How pool covers the first rows of every tenth series: as they are, and with these series times 100."""
+    some = panel.ids % 10 == 3
+    shares = []
+    for unit in (1.0, 100.0):
+        factor = np.where(some, unit, 1.0)
+        other = Panel(panel.name, panel.y * factor, panel.yhat * factor, panel.ids, panel.t, panel.h)
+        covered = by_method(other, alpha, "pool") > other.scores
+        shares.append(covered[some & panel.warm & (panel.row < FIRST)].mean())
+    return shares
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, help="of .npz files; without it, panels that are made here")
     parser.add_argument("--apart", nargs="*", default=[], metavar="NAME", help="panels that get a table of their own")
     parser.add_argument("--alphas", nargs="*", type=float, default=ALPHAS, help="the levels")
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), help="some of the methods")
+    parser.add_argument("--units", action="store_true", help="show instead what pool does if a tenth is times 100")
     parser.add_argument("--each", action="store_true", help="also print the numbers of each panel")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to a file")
     options = parser.parse_args()
+    if options.units:
+        panels = list(bundled() if options.folder is None else from_folder(options.folder))
+        for alpha in options.alphas:
+            for title, apart in (("panels", False), ("panels apart", True)):
+                found = [other_units(p, alpha) for p in panels if (p.name in options.apart) is apart]
+                if found:
+                    before, after = np.mean(found, axis=0)
+                    print(f"{title}, alpha {alpha:g}: first {FIRST} rows {before:.3f}, times 100 {after:.3f}")
+        return
     results = {}
     try:
         for panel in bundled() if options.folder is None else from_folder(options.folder):
@@ -214,9 +248,12 @@ def main():
         print(f"interrupted after {len(results)} panels", file=sys.stderr)
     show("")
     groups = {"Panels": [n for n in results if n not in options.apart], "Panels apart": options.apart}
+    parts = {title: {n: results[n] for n in names if n in results} for title, names in groups.items()}
+    for title, some in parts.items():
+        for line in overview(title, some, options.alphas) if some else ():
+            print(line)
     for alpha in options.alphas:
-        for title, names in groups.items():
-            some = {name: results[name] for name in names if name in results}
+        for title, some in parts.items():
             for line in lines(title, some, alpha) if some else ():
                 print(line)
             for name in some if options.each else ():

@@ -54,9 +54,10 @@ class Verdict:
         Likely cause: the intervals are too narrow. Next: wane compare f
         """
         target = 1.0 - self.alpha
-        off = 100 * abs(self.coverage - target)
+        off, chance = 100 * abs(self.coverage - target), 100 * self.chance
+        digits = 1 if f"{off:.1f}" != f"{chance:.1f}" else 2  # so that a reader sees which is larger
         said = f"BAD: {100 * self.coverage:.1f} % of {self.labels:,} true values are inside "
-        said += f"(target {100 * target:.4g} %); chance explains {100 * self.chance:.1f} points, not {off:.1f}.\n"
+        said += f"(target {100 * target:.4g} %); chance explains {chance:.{digits}f} points, not {off:.{digits}f}.\n"
         said += f"Likely cause: {self.why}."
         return said if command is None else f"{said} Next: {command}"
 

@@ -39,17 +39,18 @@ def moments_of(times: np.ndarray | None, starts: np.ndarray, clock: Any) -> tupl
         return np.arange(starts[-1]) - np.repeat(starts[:-1], count), False
     if not len(times):
         return np.zeros(0, dtype=np.intp), False
-    distinct, moments = ranked(times)
+    moments = ranked(times)
     if clock is None:
         return moments, False
+    first = times[np.argmin(moments)]
     try:
-        back, same = bool(distinct[0] < clock), bool(distinct[0] == clock)
+        back, same = bool(first < clock), bool(first == clock)
     except TypeError:
-        problem = f"must be of the same kind as those of the last call, {clock!r}, got {distinct[0]!r}"
+        problem = f"must be of the same kind as those of the last call, {clock!r}, got {first!r}"
         raise InputTypeError(problem, about="time") from None
     if back:
         raise InputError(
-            f"must not go back: the panel has seen {clock}, got {distinct[0]}",
+            f"must not go back: the panel has seen {clock}, got {first}",
             about="time",
             row=int(np.argmin(moments)),
             cure="give the rows of all series together, in order of time, or begin with a new panel",

@@ -109,6 +109,23 @@ class Frame(Columns):
             known = nw.from_native(arrow_table(frame), eager_only=True)
         self.frame = known
         self.columns = list(self.frame.columns)
+        self.index: Any = None  # of a pandas frame, if columns of it are used
+        self.levels: list[str] = []
+
+    def need(self, names: list[str]) -> None:
+        """Raise an error about the first of these columns that does not exist; the levels of a pandas index are some.
+
+        A level without a name is called as ``reset_index`` calls it: ``index``, or ``level_0`` and so on.
+        """
+        if self.frame.implementation.is_pandas() and not set(names) <= {*self.columns}:
+            native = self.frame.to_native()
+            with_index = native.reset_index()
+            levels = list(with_index.columns[: native.index.nlevels])
+            if set(names) & set(levels):
+                self.index, self.levels = native.index, levels
+                self.frame = self.nw.from_native(with_index, eager_only=True)
+                self.columns = list(self.frame.columns)
+        super().need(names)
 
     def missing(self, name: str) -> int | None:
         """Return the first row in which a column has no value, or None."""
@@ -192,7 +209,8 @@ class Frame(Columns):
 
     def extended(self, new: dict[str, np.ndarray]) -> Any:
         """Return the frame with new columns, of the kind that was given."""
-        return self.frame.with_columns(*[self.series(k, v) for k, v in new.items()]).to_native()
+        made = self.frame.with_columns(*[self.series(k, v) for k, v in new.items()]).to_native()
+        return made if self.index is None else made.drop(columns=self.levels).set_axis(self.index, axis=0)
 
     def series(self, name: str, values: np.ndarray) -> Any:
         """Make a column of the frame's kind; ``covered`` becomes boolean with missing values."""

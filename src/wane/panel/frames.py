@@ -66,8 +66,8 @@ def run(
         y_hat: the column of forecasts; two columns for the scores "normalised" (forecast, scale) and "cqr" (quantiles).
         id: the column that names the stream of a row; without it there is one stream.
         time: the column by which rows are ordered. Without it they are in the order of the frame, and the k-th rows of
-            all streams are taken as one moment. Text must be numbers or dates as in 2024-01-31, because other text, as
-            31.01.2024, has another order.
+            all streams are taken as one moment. Text must be numbers or dates, such as 2024-01-31 or 31.01.2024. Here
+            and for ``id``, a level of a pandas index is a column too; one without a name is called ``index``.
         by: columns of groups, which may overlap, as in ``["weekday", Quantiles("price", 4)]``. The share of misses of
             each group comes to alpha, over all streams, as in ``GroupedPanel``. "weekday", "hour" and "month" are taken
             from the times if there is no such column. A row with a missing value belongs to no group of that column.

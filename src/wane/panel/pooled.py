@@ -123,10 +123,14 @@ def run(
     # Find the rows of each moment, and the labels that are known by then.
     turns, begins = grouped(moments, last)
     there, labelled = begins[1:], ~np.isnan(scores[0])
-    if not labelled.all():
+    complete = bool(labelled.all())
+    if not complete:
         known[~labelled] = NEVER
         there = np.cumsum(np.bincount(moments[labelled[first:]], minlength=last))
-    learning, due = grouped(known, learned + 1)
+    if complete and not (delay or first or more or made is not None):  # each moment is learned before the next one
+        learning, due = turns, np.concatenate([begins[:1], begins])
+    else:
+        learning, due = grouped(known, learned + 1)
     room = first + 1 + int(np.max(there - due[1 : last + 1], initial=0))  # one more serves rows without a label
     turns = turns + first if first else turns
     played = Moments(everywhere, joined(np.zeros(first), sizes), radii, turns, begins, learning, due, first, room)

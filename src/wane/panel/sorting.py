@@ -57,22 +57,19 @@ def steps_of(values: np.ndarray) -> np.ndarray | None:
     return steps if unit == 1 else steps // unit
 
 
-def ranked(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Do what ``np.unique(values, return_inverse=True)`` does, without a sort if the values are close to each other.
+def ranked(values: np.ndarray) -> np.ndarray:
+    """Number the distinct values from the smallest on, without a sort if they are close to each other.
 
     >>> ranked(np.array([7, 3, 7, 5]))
-    (array([3, 5, 7]), array([2, 0, 2, 1]))
+    array([2, 0, 2, 1])
     """
     steps = steps_of(values) if len(values) else None
-    if steps is None or steps.max() > 4 * len(steps) + 1024:
-        distinct, ranks = np.unique(values, return_inverse=True)
-        return distinct, ranks.astype(np.intp, copy=False)
-    there = np.zeros(int(steps.max()) + 1, dtype=np.intp)
+    most = 0 if steps is None else int(steps.max())
+    if steps is None or most > 4 * len(steps) + 1024:
+        return np.unique(values, return_inverse=True)[1].astype(np.intp, copy=False)
+    there = np.zeros(most + 1, dtype=np.intp)
     there[steps] = 1
-    ranks = (np.cumsum(there) - 1)[steps]
-    distinct = np.empty(int(there.sum()), dtype=values.dtype)
-    distinct[ranks] = values
-    return distinct, ranks
+    return (np.cumsum(there) - 1)[steps]
 
 
 def moments(name: str, times: np.ndarray) -> np.ndarray:

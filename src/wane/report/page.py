@@ -91,10 +91,9 @@ def page(
     kept = charted(tracks, [track.name for track in ranked], MOST_ROUNDS)
     shown = {tracks[i].name for i in kept}
     title = title or (names[0] if len(names) == 1 else f"{len(names):,} series")
-    first_names = [track.name for track in ranked if track.name in shown]
-    order = first_names + [
-        name for name in names if name in shown.difference(first_names)
-    ]  # those of other methods last
+    order = [track.name for track in ranked if track.name in shown]
+    others = shown.difference(order)  # series of other methods only: they come last
+    order += [name for name in names if name in others]
     # The charts are drawn in the browser from these data; the words and tables are made here.
     data = {
         "title": title,

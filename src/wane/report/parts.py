@@ -90,9 +90,8 @@ def leaderboard(advice: Mapping[str, Any]) -> str:
     for line in ranked:
         mine = line["method"] == advice["method"]
         first = (f"{line['method']} (recommended)" if mine else line["method"], line["method"])
-        lines.append(
-            [first, *((format(line[key], form), float(line[key])) for key, form in list(columns.values())[1:])]
-        )
+        figures = [(float(line[key]), form) for key, form in list(columns.values())[1:]]
+        lines.append([first, *((sentences.NONE if x != x else format(x, form), x) for x, form in figures)])
     said = advice["caption"].partition("; ns: ")[0]
     said = f"{said[:1].upper()}{said[1:]}. The recommended method is the first; the advice rests on these figures."
     heads = [head[:1].upper() + head[1:] for head in columns]

@@ -42,7 +42,14 @@ INTERVALS = {
         "score: a miss costs its distance, and width costs alpha/2 a unit. Smaller is better.",
     ),
 }
-SETS = {"size": ("Mean size", "How many labels are in a set, on average. Smaller is better at the same coverage.")}
+SETS = {
+    "size": ("Mean size", "How many labels are in a set, on average. Smaller is better at the same coverage."),
+    "pinball": (
+        "Pinball loss",
+        "The loss whose minimum is a quantile: here of the scores that decide which labels are in a set. Smaller is "
+        "better.",
+    ),
+}
 
 
 def glossary(intervals: bool) -> str:

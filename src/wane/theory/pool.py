@@ -28,7 +28,7 @@ def pool_bound(
     It holds for each series by itself, for any scores, whatever the other series do and whatever the shared part of
     the panel says: :math:`\text{lower} \le \text{misses} - \alpha\,\text{labels} \le \text{upper}`. It is about the
     long run. For a few hundred labels the upper side says little, and how well short series are covered is only
-    measured. The page about panels in the documentation has the measurements and the proof.
+    measured. The page about panels in the documentation has the measurements, and the page of proofs the proof.
 
     Let R be the largest score of the series so far, n the number of its labels and b > 0 what the shared part says. The
     radius is :math:`r = \min(\max(0, b + u x), R (1.5 + 8 / n))` with :math:`u = \max(b, R / 10)`, without the minimum
