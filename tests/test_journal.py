@@ -402,6 +402,29 @@ def test_threads(tmp_path):
     assert opened(path)[0] == state
 
 
+def test_commits_of_one_thread_while_another_calls(tmp_path):
+    """A commit takes the calls that are done, never half of one, and does not mistake one under way for an error."""
+    path, stop = tmp_path / "x.wane", threading.Event()
+
+    def commit():
+        while not stop.is_set():
+            journal.commit()
+
+    with Journal(path, service, compact_every=90) as journal:
+        thread = threading.Thread(target=commit)
+        thread.start()
+        try:
+            for call in calls(2_000):
+                journal.call(*call)
+        finally:
+            stop.set()
+            thread.join()
+        journal.commit()
+        assert journal.durable == journal.sequence == 2_000
+        state = dumps(journal.object.state_dict())
+    assert opened(path)[0] == state == plainly(2_000)
+
+
 def killed_journals(folder, times=40):
     """Each child goes on where the last one was killed, and acknowledges each call over a pipe."""
     path, chance, start = Path(folder) / "x.wane", random.Random(1), 0

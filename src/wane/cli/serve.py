@@ -83,6 +83,13 @@ def serve(
     shard: Annotated[
         str, typer.Option(help="Which share of the series is here, as i/n; others are refused.", metavar="I/N")
     ] = "1/1",
+    archive: Annotated[
+        str | None,
+        typer.Option(help="Copy every prediction and label to this Postgres: postgresql://USER@HOST/NAME."),
+    ] = None,
+    webhook: Annotated[
+        str | None, typer.Option(help="Post every alarm to this address, signed with WANE_WEBHOOK_SECRET.")
+    ] = None,
     compact_every: CompactEvery = 100_000,
 ) -> None:
     """Serve intervals over HTTP, with a journal that loses nothing and a live page.
@@ -91,11 +98,13 @@ def serve(
     page /live shows how every series is doing, and /docs lets you try every address.
     """
     try:
+        from wane.serve.http.archive import Archive
         from wane.serve.http.guard import Guard, checked_host, token_from
         from wane.serve.http.limits import Limits
         from wane.serve.http.run import listening, run
         from wane.serve.http.service import NAME, Service
         from wane.serve.http.shards import Shard
+        from wane.serve.http.webhook import Webhook, secret_from
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in (
             "starlette",
@@ -113,6 +122,7 @@ def serve(
     part = Shard.of(shard)
     token = token_from(token_file, os.environ)
     checked_host(host, token)
+    secret = None if webhook is None else secret_from(os.environ)
     fresh = many_of(
         serve,
         method,
@@ -138,6 +148,12 @@ def serve(
     if lines.many.series:
         note(going_on(lines))
     service = Service(lines, Guard(token), Limits(max_body, max_batch, max_name), part)
+    if archive is not None:
+        service.sinks.append(Archive(lines.journal, archive))
+    if webhook is not None:
+        service.sinks.append(Webhook(lines.journal, webhook, secret))
+    for sink in service.sinks:
+        sink.start()
     bound = listener.getsockname()
     note(f"serving on http://{f'[{bound[0]}]' if ':' in bound[0] else bound[0]}:{bound[1]}, the live page is /live")
     raise typer.Exit(run(service, listener))

@@ -175,14 +175,15 @@ class Journal:
                 self._check()
                 self._write(self.sequence)
             return
-        self._check()
+        self._check_process()
         with self._disk:
             self._write(self.sequence)
 
     def compact(self) -> None:
         """Take a snapshot now, and start the log afresh; a crash in between does no harm."""
-        self._check()
+        self._check_process()
         with self._disk, self._mutex:
+            self._check()
             self.commit()
             save(self.path, Snapshot(self.sequence, self.object))
             self._records = 0
@@ -194,15 +195,16 @@ class Journal:
             finally:
                 self._file = open(self.log, "ab", buffering=0)
 
-    def compact_if_due(self) -> None:
+    def compact_if_due(self) -> bool:
         """Take a snapshot if the log has ``compact_every`` records; one that cannot be taken is a JournalWarning."""
         if self._records < self.compact_every:
-            return
+            return False
         try:
             self.compact()
         except Exception as error:  # the call is logged: it must not look as if it had failed
             self._records = 0  # try again after as many calls
             warnings.warn(f"no snapshot of {self.path!r} could be taken: {error}", JournalWarning, stacklevel=5)
+        return True
 
     def close(self) -> None:
         """Write what is left to be written, and let others open the journal."""
@@ -226,7 +228,13 @@ class Journal:
         """Close it."""
         self.close()
 
+    def _check_process(self) -> None:
+        """Refuse a process that was forked, in which another thread's lock would never be released."""
+        if PROCESS[0] != self._process:
+            raise self._refusal()
+
     def _check(self) -> None:
+        """Refuse calls that cannot be logged. The caller holds the lock: during a call the log is behind."""
         if self._behind or self._file.closed or PROCESS[0] != self._process:
             raise self._refusal()
 

@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 
 from wane.conformal import OnlineConformal
 from wane.metrics.verdict import ERRORS, LEAST
+from wane.serve.http.follow import Follower, fields_of
 from wane.serve.parts import Parts, described, key_of
 from wane.serve.responses import given, plain
+from wane.state.journal import Journal
 
 ROUNDS = 300  # of a part of a series that are kept for its chart
 ALARMS = 50  # of a series that are kept
 WAITING = 100  # predictions without a label that are shown
+CALLS = 20_000  # in the logs that are read for the charts when the service starts
 MOST_CHARTS = 10_000  # parts with a chart; of the one that was quiet the longest, the rounds are forgotten
 
 
@@ -48,6 +51,27 @@ class Live:
         self.alarms: dict[Any, deque[dict[str, Any]]] = {}  # the last alarms, by series
         self.changed: dict[Any, int] = {name: sequence for name in parts.names()}  # the last call of each series
         self._rows: dict[Any, dict[str, Any]] = {}  # of the overview, as far as they are current
+
+    def restore(self, journal: Journal) -> None:
+        """Fill the charts from the last calls in the logs of a journal."""
+        follower, ends = Follower(journal, max(0, journal.durable - CALLS)), {}
+        rounds: dict[Any, list[tuple[Round, Any]]] = {}
+        while records := follower.read(1_000):
+            for number, record in records:
+                fields = fields_of(number, record)
+                said, key = fields["said"], key_of(fields["series"], fields.get("horizon"))
+                if fields["call"] == "predict":
+                    ends[key, fields["id"]] = first(said.get("lower")), first(said.get("upper"))
+                elif fields["call"] == "update" and "covered" in said:
+                    lower, upper = ends.pop((key, fields["id"]), (None, None))
+                    covered = bool(first(said["covered"]))
+                    row = Round(number, 0, said["at"], fields["id"], lower, upper, first(fields["y"]), covered)
+                    rounds.setdefault(key, []).append((row, said.get("alarms", ())))
+        follower.close()
+        for key, rows in rounds.items():  # rounds are counted back from the last
+            last = self.parts.many.series[key].monitors[0].rounds if key in self.parts.many.series else 0
+            for n, (row, alarms) in enumerate(rows):
+                self.labelled(key, row._replace(round=last - len(rows) + 1 + n), alarms)
 
     # What has happened.
 
@@ -198,6 +222,13 @@ def groups_of(oc: OnlineConformal) -> list[dict[str, Any]]:
     return [
         {"group": g.name, "labels": g.labels, "coverage": plain(g.coverage), "chance": plain(g.chance)} for g in first
     ]
+
+
+def first(value: Any) -> Any:
+    """A number or truth value, or that of the first level; None where there is none."""
+    if isinstance(value, (list, tuple)):
+        value = value[0] if value else None
+    return value if isinstance(value, (int, float)) else None
 
 
 def deviation(target: float, labels: int) -> float:

@@ -57,8 +57,8 @@ class Numbers:
             "wane_ready": ("1 if requests are answered.", float(service.unready() is None)),
             "wane_live_listeners": ("Open live pages.", len(service.events.listeners)),
         }
-        for sink in getattr(service, "sinks", ()):
-            gauges[f"wane_{sink.name}_lag_calls"] = (f"Calls that the {sink.name} lacks.", sink.lag())
+        for sink in service.sinks:
+            gauges[f"wane_{sink.sink}_lag_calls"] = (f"Calls that the {sink.sink} lacks.", sink.lag())
         for name, (about, value) in gauges.items():
             yield GaugeMetricFamily(name, about, value)
 

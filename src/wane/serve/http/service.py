@@ -10,11 +10,13 @@ from typing import Any
 from wane.serve.answers import Lines
 from wane.serve.http.commits import Commits
 from wane.serve.http.events import Events
+from wane.serve.http.follow import remove_logs
 from wane.serve.http.guard import Guard
 from wane.serve.http.limits import Limits
 from wane.serve.http.live import Live, Round, ends_of, first
 from wane.serve.http.metrics import Numbers
 from wane.serve.http.shards import Shard
+from wane.serve.http.sinks import Sink
 from wane.serve.parts import described
 from wane.serve.requests import Refused
 from wane.serve.responses import failure, given
@@ -40,11 +42,17 @@ class Service:
         self.lines, self.journal = lines, lines.journal
         self.guard = guard
         self.limits, self.shard = limits or Limits(), shard or Shard()
-        self.commits = Commits(self.journal)
+        self.commits = Commits(self.journal, self.forget_logs)
+        self.sinks: list[Sink] = []
         self.live = Live(lines.parts, self.journal.sequence)
+        self.live.restore(self.journal)
         self.events = Events(self.live)
         self.numbers = Numbers(self)
         self.stopping = False
+
+    def forget_logs(self) -> None:
+        """Remove the logs that everybody has read."""
+        remove_logs(self.journal, min([sink.taken for sink in self.sinks], default=self.journal.durable))
 
     def unready(self) -> str | None:
         """Why no request can be done now; None if the service is ready."""
@@ -140,6 +148,9 @@ class Service:
             if self.commits.failed is None:
                 await self.commits.durable()
                 self.journal.compact()
+                self.forget_logs()
         finally:
+            for sink in self.sinks:
+                sink.stop()
             self.commits.close()
             self.journal.close()
