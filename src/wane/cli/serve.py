@@ -149,9 +149,9 @@ def serve(
         note(going_on(lines))
     service = Service(lines, Guard(token), Limits(max_body, max_batch, max_name), part)
     if archive is not None:
-        service.sinks.append(Archive(lines.journal, archive))
-    if webhook is not None:
-        service.sinks.append(Webhook(lines.journal, webhook, secret))
+        service.sinks.append(Archive(service.journal, archive))
+    if webhook is not None and secret is not None:
+        service.sinks.append(Webhook(service.journal, webhook, secret))
     for sink in service.sinks:
         sink.start()
     bound = listener.getsockname()

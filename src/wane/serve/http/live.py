@@ -224,13 +224,6 @@ def groups_of(oc: OnlineConformal) -> list[dict[str, Any]]:
     ]
 
 
-def first(value: Any) -> Any:
-    """A number or truth value, or that of the first level; None where there is none."""
-    if isinstance(value, (list, tuple)):
-        value = value[0] if value else None
-    return value if isinstance(value, (int, float)) else None
-
-
 def deviation(target: float, labels: int) -> float:
     """The standard deviation of the coverage of this many independent labels."""
     return math.sqrt(target * (1.0 - target) / labels)

@@ -78,7 +78,7 @@ class Webhook(Sink):
             if record[0] != "update" or len(record) < 5 or not record[4].get("alarms"):
                 continue
             fields = fields_of(number, record)
-            where = {k: fields[k] for k in ("series", "horizon", "id") if k in fields}
+            where: dict[str, Any] = {k: fields[k] for k in ("series", "horizon", "id") if k in fields}
             for n, alarm in enumerate(fields["said"]["alarms"]):
                 name = f"{self.identity}-{number}-{n}"
                 self.post({"alarm": name, "sequence": number, "at": fields["said"].get("at"), **where, **alarm})
