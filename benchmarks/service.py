@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -27,7 +26,6 @@ from wane.state.journal import Journal
 CONNECTIONS = (1, 32, 256)
 SYNC = ("group", "each", "none")
 BATCH = 100  # operations of a batch
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Served:
@@ -44,9 +42,9 @@ class Served:
         raise SystemExit("the service did not start")
 
     def cpu(self) -> float:
-        """Seconds of CPU so far."""
-        fields = Path(f"/proc/{self.child.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        """Seconds of CPU of all threads so far."""
+        tasks = Path(f"/proc/{self.child.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
     def memory(self) -> float:
         """Megabytes."""

@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -157,7 +158,7 @@ class Database:
         assert eventually(lambda: self.ask("SELECT 1") == [(1,)])
 
     def stop(self):
-        self.child.terminate()
+        self.child.send_signal(signal.SIGINT)  # at once, whoever is connected
         self.child.wait()
 
     def ask(self, query):
