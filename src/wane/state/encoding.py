@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
-from wane.errors import InputError, InputTypeError
+from wane.errors import InputError, InputTypeError, NotFoundError
 
 LARGEST_TEXT = 1 << 20  # bytes of an array of text that may be wider than its longest entry
 LARGEST_INTEGER = 1 << 63
@@ -77,14 +77,14 @@ def plain_text(value: Any) -> str:
 def float_text(value: float) -> str:
     """A finite float."""
     if value - value != 0.0:
-        raise KeyError(value)
+        raise NotFoundError(f"{value} is not plain")
     return float.__repr__(value)
 
 
 def integer_text(value: int) -> str:
     """A whole number; much longer ones are not read back."""
     if not -LARGEST_INTEGER < value < LARGEST_INTEGER:
-        raise KeyError(value)
+        raise NotFoundError(f"{value} is not plain")
     return int.__repr__(value)
 
 
