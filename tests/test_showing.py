@@ -144,6 +144,13 @@ def test_long_replays_say_how_far_they_are(capsys, monkeypatch):
         assert bool(counts) == progress and counts == sorted(counts) and all(0 <= n <= 20 for n in counts)
 
 
+@pytest.mark.parametrize("method", ["pool", "magl"])
+def test_a_panel_counts_its_rows(panel, method):
+    rows, _ = panel
+    result = wane.panel.run(rows, id="shop", time="day", y="sales", y_hat="forecast", method=method, progress=True)
+    assert result.panel.done == 480
+
+
 def test_alarms_are_logged_for_those_who_listen(caplog):
     oc = wane.OnlineConformal("magl", alpha=0.1, window=20)
     with caplog.at_level(logging.WARNING, logger="wane"):

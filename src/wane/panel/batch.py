@@ -123,6 +123,7 @@ def run(panel: Panel, rows: Rows, delay: Any, order: np.ndarray | None = None) -
             with rows_counted_from(begin, order):
                 tail = play(panel, levels, part, tail, lag, played.take(slice(begin, begin + n)))
             begin += n
+            panel.done += n  # for those who watch
         return tail
 
     keep(panel, rows.places)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wane import showing
 from wane.checks import described, one_of, whole
 from wane.conformal.grouping import Grouping
 from wane.errors import InputError, InputTypeError
@@ -47,6 +48,7 @@ def run(
     prefix: str = "",
     panel: Panel | Groups | GroupedPanel | None = None,
     cutoff: str | None = None,
+    progress: bool = False,
     **settings: Any,
 ) -> Result:
     """Make an interval for every row of a data frame; each is learned from the earlier rows of its stream.
@@ -85,6 +87,7 @@ def run(
         cutoff: the column of the last time that each forecast has seen, if the frame is a backtest of several steps
             ahead; None takes ``cutoff`` if there is such a column beside times. Every number of steps ahead then has a
             panel of its own (``Result.panel`` is a dict of them), in which nothing after its cutoff is learned.
+        progress: write to standard error how far a long run is. (A backtest, or a run with groups, does not say it.)
         settings: ``lower_limit``, ``upper_limit``, ``on_unbounded``, ``threads``, and the method's hyperparameters.
 
     >>> table = {"shop": np.repeat([1, 2], 100), "y": np.tile([1.0, -1.0], 100), "forecast": np.zeros(200)}
@@ -158,7 +161,8 @@ def run(
 
     # Play the rows; the results come back in the order of the frame.
     if isinstance(panel, Panel):
-        with panel._lock, Undo(panel):
+        with panel._lock, Undo(panel), showing.progress(progress, len(labels), lambda: panel.done, "rows"):
+            panel.done = 0
             places = panel.index.places(ids, add=True)
             played = panel._run_sorted(places, starts, model, labels, delay, order, times)
     elif isinstance(panel, GroupedPanel):

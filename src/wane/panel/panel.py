@@ -114,6 +114,8 @@ class Panel:
         self.notes = np.zeros((room, note))  # what ``pool`` keeps with the prediction that waits
         self.tail = Tail.empty(width, note if self.pools else self.settings.levels.noted)
 
+    done = 0  # rows of the call that is going on, for those who watch
+
     ARRAYS: tuple[str, ...] = (
         "states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded",
     )  # fmt: skip

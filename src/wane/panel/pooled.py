@@ -27,6 +27,8 @@ from wane.scores import CQR, Normalised, Score
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
 
+LOOKS = 100  # parts of a long call, after each of which those who watch can see how far it is
+
 
 def new_pools(alphas: tuple[float, ...], sides: int) -> list[Pool]:
     """Make the shared part, one for each side of the intervals; the sides share alpha."""
@@ -206,7 +208,10 @@ def play_side(panel: Panel, pool: Any, rows: Moments, scores: np.ndarray, notes:
         play(0, begin)
         some = order[: due[begin + 1]]
         pool.begin(scores[some], notes[slots[some], pool.size_at])
-    play(begin, last)
+    step = max(1, (last - begin) // LOOKS)
+    for a in range(begin, last, step):
+        play(a, min(a + step, last))
+        panel.done = int(rows.starts[min(a + step, last)])
     learn(panel, pool, rows.places, scores, rows.radii, notes, slots, order[due[last] :])  # known after the last moment
     return notes, slots
 
