@@ -5,7 +5,8 @@ python benchmarks/cluster.py [--series 10000] [--rows 100] [--method magl] [--en
 
 Every engine reads one Parquet table and writes one, with as many workers as there are processors. "identity" deals the
 series out to partitions as wane does, gives each partition to Python as Arrow tables and takes it back. All are played
-in turns, and the best of the repeats counts. ``--once spark`` plays one engine once, and prints how much memory its
+in turns, and the best of the repeats counts: the time on the wall, and the time on processors of all processes, which
+depends less on what else the machine does. ``--once spark`` plays one engine once, and prints how much memory its
 largest Python worker took, for tables that are too large to be played several times.
 """
 
@@ -147,6 +148,16 @@ class Ray:
         self.ray.shutdown()
 
 
+def processors():
+    """The time that this process and all that it has started have spent on processors so far, in seconds."""
+    total = 0.0
+    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+        with contextlib.suppress(psutil.Error):
+            spent = process.cpu_times()
+            total += spent.user + spent.system
+    return total
+
+
 class Memory(threading.Thread):
     """Looks again and again at the Python processes that this one has started, and keeps the size of the largest."""
 
@@ -193,15 +204,17 @@ def main():
         for name, engine in engines.items():
             works |= {f"{name}, wane": engine.wane}
             works |= {} if options.once else {f"{name}, identity": engine.identity}
-        best = dict.fromkeys(works, np.inf)
+        best, busy = dict.fromkeys(works, np.inf), dict.fromkeys(works, np.inf)
         for _ in range(1 if options.once else options.repeats + 1):  # the first is to start the workers
             for name, work in works.items():
-                start = time.perf_counter()
+                start, before = time.perf_counter(), processors()
                 work(source, str(out), options.method)
                 best[name] = min(best[name], time.perf_counter() - start)
+                busy[name] = min(busy[name], processors() - before)
                 out.unlink() if out.is_file() else shutil.rmtree(out)
         for name, seconds in best.items():
-            print(f"{name:24} {seconds:8.2f} s {count / seconds / 1e6:8.3f} million rows a second")
+            rate = f"{count / seconds / 1e6:8.3f} million rows a second"
+            print(f"{name:24} {seconds:8.2f} s {rate}, {busy[name]:8.2f} s of processors")
         print(f"the largest Python worker took {memory.most / 1e9:.2f} GB")
     finally:
         for engine in engines.values():

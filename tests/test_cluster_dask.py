@@ -100,5 +100,5 @@ def test_early_errors():
 
 def test_the_page_of_clusters(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    made = run_snippets("Dask")
+    made = run_snippets("A table to try", "Dask")
     assert len(made["intervals"]) == 2500 and len(dd.read_parquet("tuesday")) == 500 + len(made["states"])

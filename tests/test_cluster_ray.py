@@ -74,6 +74,6 @@ def test_early_errors():
 
 def test_the_page_of_clusters(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    made = run_snippets("Ray")
+    made = run_snippets("A table to try", "Ray")
     assert made["intervals"].count() == 2500
     assert ray.data.read_parquet("tuesday").count() == 500 + made["states"].count()

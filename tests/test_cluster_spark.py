@@ -36,8 +36,16 @@ cases = pytest.mark.parametrize("how", CASES.values(), ids=CASES)
 
 
 @pytest.fixture(scope="module")
-def session():
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="module")
+def session(folder):
+    here = os.getcwd()
+    os.chdir(folder)  # relative paths of Spark are those of Java, which stays where it was started
     made = spark.session("local[2]", spark__ui__enabled=False, spark__sql__session__timeZone="UTC")
+    os.chdir(here)
     yield made
     made.stop()
 
@@ -125,9 +133,9 @@ def test_workers_without_pyarrow_are_an_error_in_words(session, tmp_path, monkey
     assert os.path.exists(python)
 
 
-def test_the_page_of_clusters(session, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    made = run_snippets("Spark", "Streams")
+def test_the_page_of_clusters(session, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    made = run_snippets("A table to try", "Spark", "Streams")
     assert made["intervals"].count() == 2500
     assert session.read.parquet("tuesday").count() == 500 + made["states"].count()
     counts = session.read.parquet("made").groupBy("event").count().collect()
