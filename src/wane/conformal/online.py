@@ -337,7 +337,8 @@ class OnlineConformal:
         u = float(uniforms(score.seed, waiting.made, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
         floor = score.floor(output, u)
         note: tuple[float, ...] = ()
-        further = groups_in.further(self, context, groups)
+        heard = levels.noted or context is not None or groups is not None
+        further = groups_in.further(self, context, groups) if heard else ()
         if levels.noted:
             known = (self._moment(), floor, score.ceiling(output), score.centre(output))
             levels.foresee(*known, further)
