@@ -16,7 +16,7 @@ from wane.cli.stream import stream
 
 app = typer.Typer(
     name="wane",
-    help="Online learning that forgets gracefully, and conformal prediction built on it.",
+    help="Prediction intervals that stay right when the world changes, for the forecasts in your table.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -43,4 +43,4 @@ def common(
     debug: bool = typer.Option(False, "--debug", help="Show where an error comes from."),
     version: bool = typer.Option(False, "--version", help="Show the version.", callback=version, is_eager=True),
 ) -> None:
-    """Online learning that forgets gracefully, and conformal prediction built on it."""
+    """Prediction intervals that stay right when the world changes, for the forecasts in your table."""

@@ -23,7 +23,7 @@ import numpy as np
 from wane.errors import InputError, Setting
 from wane.tables.chunks import Chunk, plain_numbers
 from wane.tables.columns import refuse_repeated
-from wane.tables.text import COMMA, POINT, Notation, read_times
+from wane.tables.text import COMMA, POINT, Notation
 
 DELIMITERS = ",;\t|"
 MARK = "\ufeff"  # before text in UTF-8; without it Excel takes the text for something else
@@ -73,8 +73,7 @@ class CsvReader:
             kind = "jsonl" if line.lstrip().startswith("{") else "json"
             cure = ("give ", Setting("format", kind))
             raise InputError(f"{self.name} begins like JSON, and is read as CSV", argument="format", cure=cure)
-        cells = [cell for cell in self.names if cell.strip()]
-        if cells and all(read_times([cell], notation=Notation(POINT, "dmy"))[1] is None for cell in cells):
+        if not re.search(r"[^\W\d_]", line):  # numbers and dates have no letters
             problem = f"the first line of {self.name} holds no names of columns, but {line.strip()!r}"
             raise InputError(problem, argument="path", cure="write a header before it, such as ds,y,yhat")
 
