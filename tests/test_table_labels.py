@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import wane
+from wane.report import read
 from wane.runs import Options, play, series
 from wane.tables import chosen
 
@@ -109,6 +110,11 @@ def test_mistakes_are_told(tmp_path):
         play(path, str(tmp_path / "out.csv"), Options(method="pool"))
     with pytest.raises(ValueError, match="a column of probabilities for each label, got proba_cat"):
         play(path, str(tmp_path / "out.csv"), Options(proba=("proba_cat",)))
+    with pytest.raises(ValueError, match="warm_up is not for rows that are played one by one"):
+        play(path, str(tmp_path / "out.csv"), Options(warm_up=5))
+    play(path, str(tmp_path / "out.csv"), Options())
+    with pytest.raises(ValueError, match="holds sets of labels, and no intervals: wane run and wane compare draw them"):
+        read(tmp_path / "out.csv")
 
 
 def test_methods_are_compared_on_sets(tmp_path):

@@ -58,6 +58,9 @@ def read(
             f"columns can be named for {', '.join(ROLES)}, got {', '.join(strange)}", argument=strange[0]
         )
     with reading(os.fspath(path)) as reader:
+        if {f"{prefix}size", f"{prefix}cold"} <= {*reader.names} and f"{prefix}lower" not in reader.names:
+            cure = "wane run and wane compare draw them with --report"
+            raise InputError(f"{path} holds sets of labels, and no intervals", argument="path", cure=cure)
         roles = _roles(reader.names, named, path)
         sources = _sources(reader.names, roles, method, prefix, USUAL if alpha is None else alpha, path)
         told(f"using {', '.join(f'{role}={name!r}' for role, name in roles.items() if name is not None)}")

@@ -44,14 +44,10 @@ class EventSession(Session):
         """Begin at the first row of a table; ``many`` has learned nothing, or is what a state holds."""
         super().__init__(panel, columns, delay)
         design = panel.settings
+        if design.warm_up:
+            cure = ("leave it out; ", Setting("on_unbounded", "allow"), " allows infinite intervals at first")
+            raise InputError("is not for rows that are played one by one", about="warm_up", cure=cure)
         if many is None:
-            if design.warm_up:
-                cure = (
-                    "leave it out; ",
-                    Setting("on_unbounded", "allow"),
-                    " allows infinite intervals at the beginning",
-                )
-                raise InputError("is not for rows that are played one by one", about="warm_up", cure=cure)
             more: dict[str, Any] = {"max_pending": UNLIMITED, "history": 0, "max_series": UNLIMITED}
             if not columns.classes:
                 more |= {"lower_limit": design.limits[0], "upper_limit": design.limits[1]}

@@ -58,11 +58,11 @@ class CsvReader:
             head = self._lines(1)
         if not head or not head[0].strip():
             raise InputError(f"{name} is empty", argument="path", cure=HEADER)
+        self._refuse_no_header(head[0])
         self.delimiter = max(DELIMITERS, key=head[0].count) if told is None else told[1]
         self._parser = functools.partial(csv.reader, delimiter=self.delimiter, strict=True)
         self.names = self._decoded(self._rows(head)[0])
         refuse_repeated(self.names, name)
-        self._refuse_no_header(head[0])
         self.notation.likely = self.notation.likely or LIKELY.get(self.delimiter)
         self.head, self.line = "".join(head), self.line + len(head)
         self.end = "\r\n" if self.head.endswith("\r\n") else "\n"
