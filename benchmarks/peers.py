@@ -216,18 +216,6 @@ def sentence(lines: Sequence[dict[str, Any]]) -> str:
     return "The smallest means: " + "; ".join(parts) + "."
 
 
-def wins(rows: Sequence[dict[str, Any]]) -> str:
-    """On how many streams each method has the smallest pinball loss."""
-    best: dict[str, int] = {}
-    for stream in dict.fromkeys(row["stream"] for row in rows):
-        here = [row for row in rows if row["stream"] == stream and "failed" not in row]
-        for row in here:
-            if row["pinball"] == min(other["pinball"] for other in here):
-                best[named(row)] = best.get(named(row), 0) + 1
-    told = sorted(best.items(), key=lambda item: -item[1])
-    return "Streams on which each has the smallest pinball loss: " + ", ".join(f"{n} {c}" for n, c in told) + "."
-
-
 def named(line: dict[str, Any]) -> str:
     return f"{line['package']} ({line['method']})"
 
@@ -237,9 +225,7 @@ def blocks(rows: Sequence[dict[str, Any]], versions: dict[str, str | None]) -> d
     lines = means(rows)
     some, caption = top(lines), about(rows)
     return {
-        "peers": f"{markdown(lines, versions, list(COLUMNS))}\n{caption} {sentence(lines)} {wins(rows)}",
-        "peers-coverage": by_stream(rows, some, "coverage", ".3f"),
-        "peers-lce": by_stream(rows, some, "lce_100", ".2f"),
+        "peers": f"{markdown(lines, versions, list(COLUMNS))}\n{caption} {sentence(lines)}",
         "peers-pinball": by_stream(rows, some, "pinball", ".2f"),
     }
 
@@ -284,7 +270,7 @@ def main() -> None:
     if not rows:
         sys.exit(INTERRUPTED)
     made = blocks(rows, versions)
-    print("\n".join(made[name] for name in ("peers", "peers-coverage", "peers-lce", "peers-pinball")))
+    print("\n".join(made[name] for name in ("peers", "peers-pinball")))
     if options.json:
         write(options.json, {"machine": m, "versions": versions, "rules": __doc__, "means": means(rows), "rows": rows})
     if not whole:

@@ -192,15 +192,6 @@ def test_the_readme_shows_the_best_of_each_package():
     ]
 
 
-def test_wins_are_counted_by_stream():
-    rows = [
-        {"package": p, "method": "m", "stream": s, "pinball": loss}
-        for s, losses in {"one": (1.0, 2.0), "two": (3.0, 2.5), "three": (0.5, 0.7)}.items()
-        for p, loss in zip("ab", losses, strict=True)
-    ]
-    assert peers.wins(rows).endswith(": a (m) 2, b (m) 1.")
-
-
 def test_numbers_that_were_kept_give_the_same_tables_and_parts_are_not_written(tmp_path, monkeypatch, capsys):
     methods = [fake("auto", lambda alpha: Wide(2.0), "wane"), fake("other", lambda alpha: Wide(3.0))]
     monkeypatch.setattr(peers, "methods", lambda: methods)

@@ -3,8 +3,7 @@
 python tools/explore_auto.py [--streams FOLDER] [--json]
 
 Plays every variant on the bundled streams, or on the streams of a folder (see ``wane.streams.read_all``), and prints
-tables in Markdown. The streams are shown in two halves, taken in turn from their list: how much the halves differ says
-how far the mean of a few streams can be trusted.
+tables in Markdown.
 
 Alpha is 0.1; the first 300 rounds, or a third of a short stream, are not judged. *Off target* is the distance of the
 coverage from 0.9, *LCE_100* that of the worst 100 rounds in a row, *pinball* the loss divided by that of the best of
@@ -13,12 +12,14 @@ streams, and *worst* is the largest ratio. *Chance* is the mean LCE_100 of as ma
 tenth is missed on average. Rivals and peers see the scores divided by the median of the first 200; ``aci`` has the
 step 0.05 and the window 500.
 
-The first table is about late labels. The label of a round comes after the prediction of the round that is so many
-later. *Steps ahead* are forecasts of the same series 6 and 24 rounds ahead, by a regression on its last 12 values.
+The first table is about late labels, the second about what was tried with labels in time. The label of a round comes
+after the prediction of the round that is so many later. *Steps ahead* are forecasts of the same series 6 and 24 rounds
+ahead, by a regression on its last 12 values. *Damping* is how much of the delay the correction is told; ``auto`` has
+0.5.
 
-Without a folder there are two tests more, on |N(0,1)|: *i.i.d.* is the pinball loss divided by that of the ideal radius
-(20,000 rounds); *up* the share of misses in the 50 rounds after the scores become 10 times larger in round 1000, and
-*down* the radius divided by the ideal one, 50 rounds after they become 10 times smaller: means of 200 draws.
+Without a folder the second table has two tests more, on |N(0,1)|: *i.i.d.* is the pinball loss divided by that of the
+ideal radius (20,000 rounds); *up* the share of misses in the 50 rounds after the scores become 10 times larger in round
+1000, and *down* the radius divided by the ideal one, 50 rounds after they become 10 times smaller: means of 200 draws.
 """
 
 import argparse
@@ -53,7 +54,6 @@ EVERY = tuple(range(len(LABELS)))
 BEFORE, AFTER, JUMP, DRAWS, BATCH, LONG = 1000, 50, 10.0, 200, 25, 20_000
 DELAYS = (0, 10, 100)
 STEPS, LAGS, FORGET, SETTLED, LONGEST = (6, 24), 12, 0.999, 200, 9000  # of the forecasts several steps ahead
-MEASURES = ("off", "lce", "chance", "pinball")
 
 
 def gradient(radius, score):
@@ -97,10 +97,10 @@ class Stage:
     def blend(self):
         return Blend(ALPHA).run(self.scores)
 
-    def auto(self, delay=0, output=True, **settings):
-        """``auto`` with late labels, told what the model says or not."""
+    def auto(self, delay=0, output=True, method="auto", **settings):
+        """``auto`` with late labels, told what the model says or not; or another tracker."""
         outputs, y = self.forecasts if output else (np.zeros(len(self.scores)), self.scores)
-        oc = wane.OnlineConformal("auto", alpha=ALPHA, history=0, **settings)
+        oc = wane.OnlineConformal(method, alpha=ALPHA, history=0, **settings)
         return oc.run(outputs, y, delay=delay).radius
 
     def rival(self, name, delay=0, **settings):
@@ -194,12 +194,19 @@ def variants():
     return found
 
 
+def damped(damping):
+    """``auto`` that is told so much of the delay."""
+    return Calibrated(Blend(ALPHA), epsilon=PRIORITIES["balanced"], damping=damping)
+
+
 def late_variants():
     """What is played with late labels: a function of the stage and the delay."""
     return {
         "`auto`": lambda s, d: s.auto(d),
         "`auto`, from the scores alone": lambda s, d: s.auto(d, output=False),
-        **{f"`{name}`": lambda s, d, name=name: s.rival(name, d) for name in ("faci", "nex", "split", "magl")},
+        "damping 0": lambda s, d: s.auto(d, method=damped(0.0)),
+        "damping 1": lambda s, d: s.auto(d, method=damped(1.0)),
+        **{f"`{name}`": lambda s, d, name=name: s.rival(name, d) for name in ("faci", "split")},
     }
 
 
@@ -302,43 +309,34 @@ def play_all(played, synthetic):
 
 def cells(rows):
     """Means over streams, and the worst loss."""
-    off, lce, luck, ratio = (np.mean([row[key] for row in rows]) for key in MEASURES)
-    return [f"{off:.4f}", f"{lce:.3f} ({luck:.3f})", f"{ratio:.3f}", f"{max(row['pinball'] for row in rows):.3f}"]
-
-
-HEAD = "off target | LCE_100 (chance) | pinball | worst"
+    off, lce, ratio = (np.mean([row[key] for row in rows]) for key in ("off", "lce", "pinball"))
+    return [f"{off:.4f}", f"{lce:.3f}", f"{ratio:.3f}", f"{max(row['pinball'] for row in rows):.3f}"]
 
 
 def table(results, names):
-    """Means over the two halves of the streams, in Markdown."""
-    halves = [half for half in (names[0::2], names[1::2]) if half]
-    yield f"| variant | {' | '.join([HEAD] * len(halves))} |"
-    yield "| --- " * (1 + 4 * len(halves)) + "|"
+    """Means over all streams, and the tests on |N(0,1)| if they were played, in Markdown."""
+    jumps = [found for name, found in results.items() if name.startswith("jumps")]
+    yield "| variant | off target | LCE_100 | pinball | worst |" + (" i.i.d. | up | down |" if jumps else "")
+    yield "| --- " * (8 if jumps else 5) + "|"
     for variant in variants():
-        both = [cell for half in halves for cell in cells([results[f"stream {name}"][variant] for name in half])]
-        yield f"| {variant} | " + " | ".join(both) + " |"
+        said = [variant, *cells([results[f"stream {name}"][variant] for name in names])]
+        if jumps:
+            up, down = np.mean([found[variant] for found in jumps], axis=0)
+            said += [f"{results['iid'][variant]:.4f}", f"{100.0 * up:.1f} %", f"{down:.2f}"]
+        yield f"| {' | '.join(said)} |"
 
 
 def late_table(results, names):
-    """Means over all streams for each delay, in Markdown."""
-    yield f"| labels | method | {HEAD} |"
-    yield "| --- " * 6 + "|"
+    """For each delay, what every method has as a mean over all streams, in Markdown."""
+    yield f"| labels | chance | {' | '.join(late_variants())} |"
+    yield "| --- " * (2 + len(late_variants())) + "|"
     for when in (*DELAYS, *(f"{h} ahead" for h in STEPS)):
-        for variant in late_variants():
-            rows = [results[f"stream {name}"].get((variant, when)) for name in names]
-            if any(rows):
-                said = when if isinstance(when, str) else f"{when} late"
-                yield f"| {said} | {variant} | " + " | ".join(cells([row for row in rows if row])) + " |"
-
-
-def synthetic_table(results):
-    """The two tests on |N(0,1)|, in Markdown."""
-    jumps = [found for name, found in results.items() if name.startswith("jumps")]
-    yield "| variant | i.i.d. | up | down |"
-    yield "| --- | --- | --- | --- |"
-    for variant in variants():
-        up, down = np.mean([found[variant] for found in jumps], axis=0)
-        yield f"| {variant} | {results['iid'][variant]:.4f} | {100.0 * up:.1f} % | {down:.2f} |"
+        played = [found for name in names if ("`auto`", when) in (found := results[f"stream {name}"])]
+        if played:
+            luck = np.mean([found["`auto`", when]["chance"] for found in played])
+            each = [" / ".join(cells([found[variant, when] for found in played])) for variant in late_variants()]
+            said = when if isinstance(when, str) else f"{when} late"
+            yield f"| {said} | {luck:.3f} | {' | '.join(each)} |"
 
 
 def main():
@@ -350,15 +348,12 @@ def main():
     played = streams(options.streams)
     names = [name for name, *_ in played]
     results = play_all(played, synthetic=options.streams is None)
-    for title, half in (("First", names[0::2]), ("Second", names[1::2])):
-        print(f"{title} half: {len(half)} streams" + (f", {', '.join(half)}." if len(half) <= 20 else "."))
+    print(f"{len(names)} streams" + (f": {', '.join(names)}." if len(names) <= 20 else "."))
     print("", *late_table(results, names), sep="\n")
     print("", *table(results, names), sep="\n")
-    if options.streams is None:
-        print("", *synthetic_table(results), sep="\n")
     if options.json:
         said = {job: {str(name): row for name, row in rows.items()} for job, rows in results.items()}
-        print(json.dumps({"compiled": wane.compiled(), "first": names[0::2], "second": names[1::2], **said}))
+        print(json.dumps({"compiled": wane.compiled(), "streams": names, **said}))
 
 
 if __name__ == "__main__":

