@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.errors import MissingFileError, SavedFileError
+from wane.errors import FileError, MissingFileError, SavedFileError
 from wane.panel.groups import Groups
 from wane.runs.session import Session
 from wane.state.files import MAGIC, leftovers, rebuilt_from, stored
@@ -67,6 +67,8 @@ def check(path: str) -> Checked:
     """
     if path.endswith(LOG) and not saved(path):
         path = path[: -len(LOG)]
+    if os.path.isdir(path):
+        raise FileError(f"{path} cannot be read (Is a directory)", argument="path", cure="give a state or a journal")
     if not os.path.exists(path) and not os.path.exists(path + LOG):
         raise MissingFileError(f"there is no file {path}", argument="path", cure="give a state or a journal")
     found = Checked(path, in_use=holder(path), leftovers=[*leftovers(path), *leftovers(path + LOG)])
