@@ -86,8 +86,10 @@ class Index:
                 if (np.diff(so_far) <= 1).all():  # new ids come in order, and none is left out
                     self.count = most + 1
                     return np.ascontiguousarray(ids, dtype=np.intp)
+            if not add:
+                raise no_stream(ids[np.argmin((ids >= 0) & (ids < self.count))])
             self.sorted, self.order = np.arange(self.count), np.arange(self.count)
-            self.identity = self.count == 0 and not add
+            self.identity = False
         # Look the ids up in the sorted ones.
         at = np.searchsorted(self.sorted, ids)
         found = np.zeros(len(ids), dtype=bool)

@@ -173,7 +173,8 @@ class Panel:
                 raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
             self._refuse_repeated(places, index)
             self._make_room(index)
-            radii, notes = (np.empty((len(places), n)) for n in (settings.width, self.notes.shape[1]))
+            # Before the first label most of a note stays as it is, and notes are saved: they begin as zeros.
+            radii, notes = (np.zeros((len(places), n)) for n in (settings.width, self.notes.shape[1]))
             ends = np.empty((2, len(places), len(settings.alphas)))
             if self.pools:
                 keep(self, self.tail.place)  # what may be learned now; all else is taken over at the end

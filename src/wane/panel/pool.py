@@ -21,7 +21,9 @@ the forecast, four features; for each level one more feature and the logarithm o
 """
 
 import math
+from functools import partial
 from itertools import pairwise
+from operator import setitem
 
 import numpy as np
 from scipy.special import ndtri
@@ -122,12 +124,15 @@ class Pool:
         """Whether there has been a label."""
         return self.scalars[STARTED] != 0.0
 
-    def begin(self, scores, sizes):
-        """Choose the unit from the first labels: the power of two near their scores, or near the sizes if all are 0."""
+    def beginning(self, scores, sizes):
+        """Choose the unit from the first labels: the power of two near their scores, or near the sizes if all are 0.
+
+        Nothing changes until what is returned is called, which no signal can interrupt.
+        """
         unit = power_near(scores)
         usual = NO_SCORE if unit is None else 1.0
-        self.scalars[USUAL], self.scalars[MEAN_LOG] = usual, math.log(usual)
-        self.scalars[UNIT], self.scalars[STARTED] = unit or power_near(sizes) or 1.0, 1.0
+        chosen = (1.0, unit or power_near(sizes) or 1.0, usual, math.log(usual))
+        return partial(setitem, self.memory, [STARTED, UNIT, USUAL, MEAN_LOG], chosen)
 
     def sound(self):
         """Whether labels can have left this memory; the loops rely on it."""

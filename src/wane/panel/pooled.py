@@ -207,7 +207,7 @@ def play_side(panel: Panel, pool: Any, rows: Moments, scores: np.ndarray, notes:
         begin = min(int(np.searchsorted(due, 0, side="right")) - 1, last)
         play(0, begin)
         some = order[: due[begin + 1]]
-        pool.begin(scores[some], notes[slots[some], pool.size_at])
+        pool.beginning(scores[some], notes[slots[some], pool.size_at])()
     step = max(1, (last - begin) // LOOKS)
     for a in range(begin, last, step):
         play(a, min(a + step, last))
@@ -323,7 +323,7 @@ def learn_sides(panel: Panel, places: np.ndarray, scores: Any, radii: np.ndarray
     steps: list[Any] = []
     for pool, side in zip(panel.pools, scores, strict=False):
         if not pool.started and len(rows):
-            pool.begin(side[rows], notes[rows, pool.size_at])
+            steps.append(pool.beginning(side[rows], notes[rows, pool.size_at]))
         if threads_for(panel, len(rows)) > 1:
             steps.append(partial(learn, panel, pool, places, side, radii, notes, slots, rows))
         else:
