@@ -219,6 +219,11 @@ def test_groups_steps_ahead_and_label_sets(tmp_path, page):
         tab = page(served, "/live/series/sets")
         sizes = served.get("/v1/live/series/sets")[1]["rounds"]["size"]
         assert tab.run("Array.from(charts[0].spec.columns[0])") == sizes and set(sizes) <= {0, 1, 2, 3}
+        served.stop()
+    with Served(tmp_path / "s", "--score", "lac") as served:  # a new page shows them after a restart, too
+        assert served.get("/v1/live/series/sets")[1]["rounds"]["size"] == sizes
+        tab = page(served, "/live/series/sets")
+        assert tab.run("Array.from(charts[0].spec.columns[0])") == sizes
 
 
 def test_groups_are_drawn_with_what_chance_allows(tmp_path, page):

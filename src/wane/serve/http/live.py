@@ -61,11 +61,17 @@ class Live:
                 fields = fields_of(number, record)
                 said, key = fields["said"], key_of(fields["series"], fields.get("horizon"))
                 if fields["call"] == "predict":
-                    ends[key, fields["id"]] = first(said.get("lower")), first(said.get("upper"))
+                    ends[key, fields["id"]] = ends_of(said)
                 elif fields["call"] == "update" and "covered" in said:
-                    lower, upper = ends.pop((key, fields["id"]), (None, None))
-                    covered = bool(first(said["covered"]))
-                    row = Round(number, 0, said["at"], fields["id"], lower, upper, first(fields["y"]), covered)
+                    row = Round(
+                        sequence=number,
+                        round=0,
+                        at=said["at"],
+                        id=fields["id"],
+                        y=first(fields["y"]),
+                        covered=bool(first(said["covered"])),
+                        **(ends.pop((key, fields["id"]), None) or ends_of({})),
+                    )
                     rounds.setdefault(key, []).append((row, said.get("alarms", ())))
         follower.close()
         for key, rows in rounds.items():  # rounds are counted back from the last
