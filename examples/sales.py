@@ -21,7 +21,7 @@ def rows() -> list[str]:
     noise = np.where(day < CHANGE, 20.0, 60.0)
     sales = forecast + noise * rng.normal(size=DAYS)
     known = [*(f"{y:.0f}" for y in sales[:-TO_COME]), *[""] * TO_COME]
-    return ["date,actual,forecast", *(f"{d},{y},{f:.0f}" for d, y, f in zip(dates, known, forecast, strict=True))]
+    return ["date,sales,forecast", *(f"{d},{y},{f:.0f}" for d, y, f in zip(dates, known, forecast, strict=True))]
 
 
 if __name__ == "__main__":

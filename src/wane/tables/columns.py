@@ -92,6 +92,8 @@ def chosen(
 
     >>> chosen(["ds", "actual", "forecast"]).said()
     "y='actual', yhat='forecast', time='ds'"
+    >>> chosen(["date", "sales", "forecast"]).said()  # the only column that is left
+    "y='sales', yhat='forecast', time='date'"
     >>> chosen(["proba_cat", "proba_dog", "label"]).classes
     ('cat', 'dog')
     """
@@ -105,7 +107,7 @@ def chosen(
             raise InputError("no column has a usual name for the labels", argument="y", cure=("give ", Setting("y")))
         y = label
     elif not forecast:
-        y = y or guessed("y", names)
+        y = y or first("y", names) or only_left(names, y_hat, id, time, cutoff, arrived) or guessed("y", names)
         outputs = forecasts(names, score or "absolute", tuple(y_hat))
     elif y_hat or score in PAIRS:
         problem = "forecasts are either made here or in the table"
@@ -131,6 +133,13 @@ def chosen(
     if len({name for name in used if name is not None}) < len([name for name in used if name is not None]):
         raise InputError(f"each must be a column of its own, got {found.said()}")
     return found
+
+
+def only_left(names: Sequence[str], y_hat: Sequence[str], *given: str | None) -> str | None:
+    """The one column that is no forecast, id, time or cutoff, whatever it is called; None if there are several."""
+    usual = [first(role, names) for role in ("y_hat", "id", "time", "cutoff")]
+    left = [name for name in names if name not in {*y_hat, *given, *usual}]
+    return left[0] if len(left) == 1 else None
 
 
 def forecasts(names: Sequence[str], score: str, given: tuple[str, ...]) -> tuple[str, ...]:
