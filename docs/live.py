@@ -1,6 +1,6 @@
 """The live page of ``wane serve`` while labels come: draws ``docs/figures/live.png`` and ``live_series.png``.
 
-Run it with ``python docs/live.py``. It needs ``wane[serve]`` and Chromium.
+Run it with ``python docs/live.py``. It needs ``pip install ".[serve]"`` and Chromium.
 """
 
 import sys

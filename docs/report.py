@@ -3,7 +3,7 @@
 ``report.png`` is the page as it opens on ``examples/sales.csv`` at the time when the noise triples.
 
 Run it with ``python docs/report.py``; it prints the table of ``report.md``. It needs matplotlib,
-``wane[data]`` and Chromium.
+``pip install ".[data]"`` and Chromium.
 """
 
 import subprocess

@@ -8,8 +8,8 @@ import browser
 import numpy as np
 import pytest
 
-pytest.importorskip("starlette", reason="needs pip install wane[serve]")
-pytest.importorskip("uvicorn", reason="needs pip install wane[serve]")
+pytest.importorskip("starlette", reason='needs pip install ".[serve]"')
+pytest.importorskip("uvicorn", reason='needs pip install ".[serve]"')
 from service_cases import Served
 
 pytestmark = [

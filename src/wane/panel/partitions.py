@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, whole
-from wane.errors import InputError, InputTypeError, MissingExtraError, NotFoundError
+from wane.errors import InputError, InputTypeError, MissingExtraError, NotFoundError, installing
 from wane.panel.backtests import CUTOFF
 from wane.panel.batch import stretches
 from wane.panel.frames import COLD, new_columns, run
@@ -37,7 +37,7 @@ def arrow() -> Any:
         import pyarrow.compute
     except ImportError:
         problem = "tables of a cluster need pyarrow, on every worker"
-        raise MissingExtraError(problem, cure='pip install "wane[frames,parquet]"') from None
+        raise MissingExtraError(problem, cure=installing("frames,parquet")) from None
     return pyarrow
 
 

@@ -43,7 +43,7 @@ def text(file: str) -> str:
             raw = opened.read()
     except FileNotFoundError:
         problem = f"the installed {PACKAGES[package]} does not hold {inside}"
-        raise MissingFileError(problem, cure="another version does; see the extra wane[data]") from None
+        raise MissingFileError(problem, cure='another version does: see the extra "data" in pyproject.toml') from None
     return (gzip.decompress(raw) if path.endswith(".gz") else raw).decode("utf-8-sig")
 
 
