@@ -118,7 +118,7 @@ def test_only_exceptions_of_this_package_are_raised():
 
 
 def test_no_regular_expression_reads_a_message():
-    """Those that there are read cells, names of columns and files, docstrings, and the records of a journal."""
+    """Those that there are read cells, names of columns and files, docstrings, records of a journal, Java's version."""
     using = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
@@ -128,6 +128,7 @@ def test_no_regular_expression_reads_a_message():
     assert using == {
         "cli/about.py",
         "integrations/nixtla.py",
+        "integrations/spark.py",
         "report/results.py",
         "runs/forecasts.py",
         "state/files.py",

@@ -115,7 +115,6 @@ class Panel:
         self.tail = Tail.empty(width, note if self.pools else self.settings.levels.noted)
 
     done = 0  # rows of the call that is going on, for those who watch
-
     ARRAYS: tuple[str, ...] = (
         "states", "seen", "warm", "outputs", "radii", "waiting", "labels", "misses", "widths", "unbounded",
     )  # fmt: skip
@@ -173,8 +172,7 @@ class Panel:
                 raise InputError(f"must be one for each of the {len(places)} ids, got {len(columns)}", about="outputs")
             self._refuse_repeated(places, index)
             self._make_room(index)
-            # Before the first label most of a note stays as it is, and notes are saved: they begin as zeros.
-            radii, notes = (np.zeros((len(places), n)) for n in (settings.width, self.notes.shape[1]))
+            radii, notes = (np.zeros((len(places), n)) for n in (settings.width, self.notes.shape[1]))  # both are saved
             ends = np.empty((2, len(places), len(settings.alphas)))
             if self.pools:
                 keep(self, self.tail.place)  # what may be learned now; all else is taken over at the end
@@ -399,5 +397,4 @@ class Panel:
 
     def __repr__(self) -> str:
         """Show the method and the number of streams."""
-        s = self.settings
-        return f"Panel({s.method!r}, alpha={s.alpha!r}, score={s.score!r}: {len(self)} streams)"
+        return f"Panel({(s := self.settings).method!r}, alpha={s.alpha!r}, score={s.score!r}: {len(self)} streams)"

@@ -13,17 +13,14 @@ A panel of short series cannot wait until each of them has enough labels. So kno
    theorem (``wane.theory.pool_bound``): in the long run each series is covered as asked, whatever the others do.
 
 Scores are measured in a power of two near the first ones, so that nothing depends on the user's unit. What labels add
-to the shared part is rounded to whole numbers. Their sums are exact, so neither order nor threads change a bit.
-
-The state of a series is a row: labels, labels with an interval, sums of scores, of roots and of sizes, the largest
-score; for each level a running quantile and the misses. A note is what a prediction was made of: labels so far, size of
-the forecast, four features; for each level one more feature and the logarithm of the guess.
+to the shared part is rounded to whole numbers. Their sums are exact, so neither order nor threads change a bit. The
+state of a series is a row of numbers, and a note is what one prediction was made of; ``pool.pxd`` names their places.
 """
 
 import math
+import operator
 from functools import partial
 from itertools import pairwise
-from operator import setitem
 
 import numpy as np
 from scipy.special import ndtri
@@ -125,14 +122,11 @@ class Pool:
         return self.scalars[STARTED] != 0.0
 
     def beginning(self, scores, sizes):
-        """Choose the unit from the first labels: the power of two near their scores, or near the sizes if all are 0.
-
-        Nothing changes until what is returned is called, which no signal can interrupt.
-        """
+        """Choose the unit from the first labels, near their scores (or sizes, if all are 0). The result sets it."""
         unit = power_near(scores)
         usual = NO_SCORE if unit is None else 1.0
         chosen = (1.0, unit or power_near(sizes) or 1.0, usual, math.log(usual))
-        return partial(setitem, self.memory, [STARTED, UNIT, USUAL, MEAN_LOG], chosen)
+        return partial(operator.setitem, self.memory, [STARTED, UNIT, USUAL, MEAN_LOG], chosen)
 
     def sound(self):
         """Whether labels can have left this memory; the loops rely on it."""
