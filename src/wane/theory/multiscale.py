@@ -1,6 +1,6 @@
 """What is proved about sums of learners with different discounts.
 
-Notation as in `wane.theory.bounds`; the documentation, "Choosing the discount online", has the proofs in words.
+Notation as in `wane.theory.bounds`; the documentation, "Choosing the discount online", says how to read the bounds.
 """
 
 from __future__ import annotations
