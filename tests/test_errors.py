@@ -7,6 +7,7 @@ import math
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import wane
@@ -280,3 +281,17 @@ def test_the_error_of_a_saved_state_keeps_the_cure(tmp_path):
     error = caught.value
     assert error.argument == "path" and error.cure.startswith("give it again")
     assert "is intact, but its state was refused: prediction was" in str(error)
+
+
+def test_arguments_of_no_use_are_named(tmp_path):
+    mixed = np.array([None, 1.0], dtype=object)
+    calls = {
+        "panel": lambda: wane.panel.bounds(1e200),
+        "discounts": lambda: learners.DiscountHedge(2, discounts=np.array(0.5)),
+        "start": lambda: wane.Journal(str(tmp_path / "journal"), int),
+        "times": lambda: wane.panel.Groups().run([1, 2], [0.0, 0.0], [1.0, 1.0], ["x", "y"], times=mixed),
+    }
+    for name, call in calls.items():
+        with pytest.raises(InputTypeError) as caught:
+            call()
+        assert caught.value.argument == name

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from wane.checks import described, discount_factor
+from wane.checks import discount_factor, listed
 from wane.domains import Domain
-from wane.errors import InputError, InputTypeError
+from wane.errors import InputError
 from wane.learners.adaptive import AdaptiveLearner
 from wane.learners.base import Learner
 from wane.learners.centered import Centered
@@ -36,9 +36,8 @@ def checked_discounts(discounts: Any) -> tuple[float, ...]:
     >>> checked_discounts([0.5, 1])
     (0.5, 1.0)
     """
-    if isinstance(discounts, (str, bytes)) or not hasattr(discounts, "__iter__"):
-        raise InputTypeError(f"must be a sequence of numbers in [0, 1], got {described(discounts)}", about="discounts")
-    grid = tuple(discount_factor(d, f"discounts[{k}]") for k, d in enumerate(discounts))
+    given = listed("discounts", discounts)
+    grid = tuple(discount_factor(d, f"discounts[{k}]") for k, d in enumerate(given))
     if not grid:
         raise InputError("is empty", about="discounts", cure="give at least one, such as (0.9, 0.99, 0.999, 1.0)")
     if max(grid) > 1.0:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.errors import InputError
+from wane.checks import described
+from wane.errors import InputError, InputTypeError
 from wane.theory import pool_bound
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def bounds(panel: Panel, growth: float = GROWTH) -> dict[str, Any]:
     >>> [found[k].round().tolist() for k in ("lower_bound", "coverage_error", "upper_bound")]
     [[-27.0, -27.0], [-1.0, -1.0], [128.0, 128.0]]
     """
+    if not hasattr(panel, "pools"):
+        raise InputTypeError(f"must be a Panel, got {described(panel)}", about="panel")
     with panel._lock:
         return columns(panel, growth)
 

@@ -25,6 +25,11 @@ def checked_times(times: Any, rows: int, order: np.ndarray | None) -> np.ndarray
         raise InputError(f"must be one for each of the {rows} rows, got the shape {array.shape}", about="times")
     if array.dtype.kind in "SU" or (array.dtype.kind == "O" and rows and isinstance(array[0], str)):
         raise InputTypeError("are text, which sorts by letters", about="times", cure="convert them to dates or numbers")
+    if array.dtype.kind == "O":
+        try:
+            np.unique(array)
+        except TypeError as error:
+            raise InputTypeError(f"cannot be compared with each other: {error}", about="times") from None
     return array if order is None else array[order]
 
 

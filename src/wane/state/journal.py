@@ -295,6 +295,8 @@ class Journal:
             problem = f"must be a function that makes the object, as start=lambda: ..., got {start!r}"
             raise InputTypeError(problem, about="start")
         self.object = start()
+        if not hasattr(self.object, "on_alarm"):
+            raise InputTypeError(f"must make an OnlineConformal or what is made of them, got {start!r}", about="start")
         if self.object.on_alarm is not None and "on_alarm" not in self._objects:
             cure = "give it in objects={'on_alarm': ...} as well"
             raise InputError("cannot be recovered from a file", about="on_alarm", cure=cure)
