@@ -50,10 +50,11 @@ def lifelong(folder):
 
 
 def first_five(table):
-    """Keep the first five rows of each environment, which the first column names."""
-    head, rule, *rows = table.strip().splitlines()
-    where = [row.partition(" | ")[0] for row in rows]
-    return "\n".join([head, rule, *(row for t, row in enumerate(rows) if where[:t].count(where[t]) < 5)])
+    """Keep the first five rows of each environment, and of the columns where, method, score and last."""
+    head, rule, *rows = [line.strip("|").split("|") for line in table.strip().splitlines()]
+    where = [row[0] for row in rows]
+    kept = [head, rule, *(row for t, row in enumerate(rows) if where[:t].count(where[t]) < 5)]
+    return "\n".join(f"|{row[0]}|{row[1]}|{row[3]}|{row[4]}|" for row in kept)
 
 
 def main():

@@ -4,7 +4,6 @@ They stand between marks, as in <!-- begin methods --> ... <!-- end methods -->.
 not what this file writes.
 """
 
-import inspect
 import re
 import sys
 from pathlib import Path
@@ -15,21 +14,20 @@ sys.path.insert(0, str(ROOT / "tests"))
 import table  # noqa: E402
 
 import wane  # noqa: E402
-from wane import learners, trackers  # noqa: E402
+from wane import trackers  # noqa: E402
 from wane.cli.about import every  # noqa: E402
 
 
 def methods():
-    """One line for each method: what it says of itself, what can be set, and how a panel keeps it."""
-    lines = ["| name | what it does | what can be set | numbers in a panel |", "|---|---|---|---|"]
+    """One line for each method: what can be set, and how a panel keeps it."""
+    lines = ["| name | what can be set | numbers in a panel |", "|---|---|---|"]
     for name, one in every().items():
         settings = [f"`{k}`" if v is None else f"`{k}={short(v)}`" for k, v in one["settings"].items()]
         if name == "pool":  # which has no trackers
             kept = wane.Panel(name).flat
         else:
             kept = trackers.make(name, 0.1, **table.NEEDS[name]).flat() or "objects"
-        said = one["line"].replace("|", "\\|")
-        lines.append(f"| `{name}` | {said} | {', '.join(settings) or 'nothing'} | {kept} |")
+        lines.append(f"| `{name}` | {', '.join(settings) or 'nothing'} | {kept} |")
     return "\n".join(lines)
 
 
@@ -37,17 +35,6 @@ def short(value):
     """The default of a setting; a long tuple by its ends."""
     parts = value.strip("()").split(", ")
     return value if len(parts) < 4 else f"({parts[0]}, ..., {parts[-1]})"
-
-
-def every_learner():
-    """One line for each learner: the first sentence of its documentation, and its arguments."""
-    lines = ["| learner | what it is | arguments |", "|---|---|---|"]
-    for name in table.ROWS:
-        cls = getattr(learners, name)
-        said = (inspect.getdoc(cls) or "").partition("\n")[0]
-        said = re.sub(r":math:`([^`]*)`", r"$\1$", said).replace("``", "`").replace("|", "\\|")
-        lines.append(f"| `{name}` | {said} | {', '.join(f'`{k}`' for k in cls.parameters)} |")
-    return "\n".join(lines)
 
 
 def api_of_learners():
@@ -58,7 +45,7 @@ def api_of_learners():
 
 def blocks():
     """By the name of their marks."""
-    return {"methods": methods(), "every-learner": every_learner(), "api-of-learners": api_of_learners()}
+    return {"methods": methods(), "api-of-learners": api_of_learners()}
 
 
 def written(text, made):
