@@ -33,7 +33,10 @@ def calibration_bound(
     :math:`x_t < -X`, then :math:`b_t + c_t (x_t + y_t) < B - c_t B / c \le 0`, so that :math:`r_t = 0 \le s_t`: the
     round is missed and s does not fall. So s leaves the interval in which :math:`|x_t| \le X` by one step at most, of
     length h or less. What the learner plays at a given s >= 4 h falls as v and h grow, and below that it plays less
-    than epsilon / 5, so that the interval at the end contains those before. Clipping withholds at most h in total.
+    than epsilon / 5, so that the interval at the end contains those before. (With :math:`E = v + 2hs + 16h^2` and
+    :math:`z = s / (2\sqrt E)` its rule f has :math:`\partial f / \partial s = \varepsilon e^{z^2} E^{-1/2}
+    [(1 - hs/E)^2 / 2 + h^2 / E] > 0` and :math:`\partial f / \partial E = \varepsilon e^{z^2} E^{-3/2}
+    [2h - s + h s^2 / E] / 4 \le 0` for s >= 4 h.) Clipping withholds at most h in total.
     Hence the bound: the largest s at which the rule plays at most X, plus 2 h. It is
     :math:`O(\sqrt{V \log(1 + X / \varepsilon)})` for large V.
 
