@@ -171,7 +171,21 @@ def nested_coverage_bounds(
 
     Each level plays the larger of its own radius and that of the level with the next larger alpha. The upper bounds are
     those of `late_coverage_bounds`. The lower one is that of the level with the next larger alpha, minus the upper one
-    of that level, minus d. The documentation has the proof ("What each level keeps").
+    of that level, minus d. Where a floor lifts the radii (``allow_empty=False``), the upper bounds hold and the lower
+    ones do not.
+
+    Proof. Level i has its own radius q_i and plays p_i = max(q_i, p_{i+1}), with p_m = q_m for the last level. Let s_i
+    be the sum of its learner, S_i its misses minus alpha_i times labels, and B_i the upper bound at d = 0.
+
+    1. *Upper side.* If q_i > D, then p_i > D, and the round is covered, as for one level alone. So S_i <= B_i.
+    2. *Lower side.* The last level is as one level alone. For another level, let tau be the last round in which
+       q_i > 0. Before its label s_i > 2 (1 - alpha_i), so S_i > 3 (1 - alpha_i), and after it
+       S_i(tau) > 3 - 4 alpha_i > 0. In later rounds q_i = 0, so p_i = p_{i+1}: both levels miss or neither does, and
+       S_i - S_{i+1} grows by alpha_{i+1} - alpha_i > 0. Hence S_i(T) >= S_i(tau) - S_{i+1}(tau) + S_{i+1}(T)
+       >= S_{i+1}(T) - B_{i+1}, by 1. at tau, and since B_{i+1} only grows. If q_i was never positive, take tau = 0,
+       where both sums are 0.
+    3. *Late labels.* The at most d + 1 predictions that wait at tau may each be missed by level i + 1 and not by level
+       i. This costs d + 1, of which S_i(tau) > 3 (1 - alpha_i) > 1 pays one.
 
     Args:
         alphas: the levels, growing, at most 1/2.
