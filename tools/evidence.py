@@ -46,15 +46,21 @@ def put(blocks):
 def lifelong(folder):
     """The blocks of what `wane bench lifelong` wrote into a folder."""
     blocks = {f"lifelong-{name}": (folder / f"{name}.md").read_text() for name in ("convex", "tasks", "cost")}
+    blocks["lifelong-tasks"] = columns(blocks["lifelong-tasks"], (0, 1, 3, 4, 5, 8, 9, 10))
     return blocks | {f"lifelong-{family}": first_five((folder / f"{family}.md").read_text()) for family in FAMILIES}
 
 
+def columns(table, kept):
+    """Keep these columns of a table."""
+    cells = [line.strip("|").split("|") for line in table.strip().splitlines()]
+    return "\n".join("|" + "|".join(row[k] for k in kept) + "|" for row in cells)
+
+
 def first_five(table):
-    """Keep the first five rows of each environment, and of the columns where, method, score and last."""
-    head, rule, *rows = [line.strip("|").split("|") for line in table.strip().splitlines()]
-    where = [row[0] for row in rows]
-    kept = [head, rule, *(row for t, row in enumerate(rows) if where[:t].count(where[t]) < 5)]
-    return "\n".join(f"|{row[0]}|{row[1]}|{row[3]}|{row[4]}|" for row in kept)
+    """Keep the first five rows of each environment, and the columns where, method, score and last."""
+    head, rule, *rows = columns(table, (0, 1, 3, 4)).splitlines()
+    where = [row.split("|")[1] for row in rows]
+    return "\n".join([head, rule, *(row for t, row in enumerate(rows) if where[:t].count(where[t]) < 5)])
 
 
 def main():
