@@ -51,7 +51,7 @@ def test_late_labels_and_steps_ahead_are_played(explore):
 
 
 def test_the_table_of_the_page_has_every_variant(explore):
-    page = (ROOT / "docs" / "auto_tried.md").read_text()
+    page = (ROOT / "tools" / "explore_auto.md").read_text()
     table = re.search(r"<!-- begin explored -->\n(.*?)<!-- end explored -->", page, flags=re.S)[1]
     rows = [line.strip("| ").split(" | ")[0] for line in table.strip().splitlines()[2:]]
     assert rows == list(explore.variants())
