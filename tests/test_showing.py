@@ -151,9 +151,9 @@ def test_a_panel_counts_its_rows(panel, method):
     assert result.panel.done == 480
 
 
-def test_alarms_are_logged_for_those_who_listen(caplog):
-    oc = wane.OnlineConformal("magl", alpha=0.1, window=20)
-    with caplog.at_level(logging.WARNING, logger="wane"):
-        oc.run(np.zeros(200), np.r_[np.zeros(100), np.full(100, 50.0)])
-    assert any("coverage of the last labels is low" in record.getMessage() for record in caplog.records)
+def test_runs_are_logged_for_those_who_listen(panel, caplog):
+    rows, _ = panel
+    with caplog.at_level(logging.INFO, logger="wane"):
+        wane.panel.run(rows, id="shop", time="day", y="sales", y_hat="forecast")
+    assert [record.getMessage() for record in caplog.records] == ["480 rows of 20 streams were played by pool"]
     assert any(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("wane").handlers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
@@ -13,8 +12,6 @@ import numpy as np
 from wane import showing
 from wane.checks import scalar
 from wane.errors import AlarmError, InputError, InputTypeError, NotFoundError
-
-log = logging.getLogger(__name__)
 
 
 class Prediction:
@@ -228,8 +225,6 @@ def alarms_of(label: Any, id: Hashable) -> list[Alarm]:
 def tell(on_alarm: Callable[[Alarm], Any] | None, alarms: list[Alarm]) -> None:
     """Call ``on_alarm`` for each alarm. If a call fails, deliver the other alarms, and then raise an error."""
     failed = None
-    for alarm in alarms:
-        log.warning("coverage of the last labels is %s: %s", "low" if alarm.side == "low" else "high", alarm)
     for alarm in alarms if on_alarm is not None else ():
         try:
             on_alarm(alarm)  # type: ignore[misc]

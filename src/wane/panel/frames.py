@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from functools import partial
@@ -26,6 +27,8 @@ from wane.panel.sorting import moments
 from wane.panel.undo import Undo
 from wane.state.encoding import checked_key
 from wane.tables.calendar import CALENDAR, calendar
+
+log = logging.getLogger(__name__)
 
 COLD = "cold"  # the column that marks rows without an interval
 
@@ -174,6 +177,8 @@ def run(
         with panel._lock, Undo(panel.parent, panel.children):
             places = panel.parent.index.places(ids, add=True)
             played = panel._replay(places, starts, as_list(ids), model, labels, keys_of_groups, delay, order, times)
+
+    log.info("%d rows of %d streams were played by %s", len(labels), len(starts) - 1, shared.method)
 
     # Give back frames of the kind that was given.
     summary = panel.summary()
