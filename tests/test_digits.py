@@ -246,5 +246,5 @@ def test_sets_grow_when_images_get_worse(sudden):
 def test_without_scikit_learn(missing, monkeypatch):
     _trained.cache_clear()
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ImportError, match=r'pip install "wane\[data\]"'):
+    with pytest.raises(ImportError, match=r'run pip install "\.\[data\]"'):
         digits("none", 5, 0)

@@ -140,7 +140,7 @@ def memory(metric):
 
 def test_every_streaming_class_is_in_the_table():
     classes = {n for n in metrics.__all__ if isinstance(getattr(metrics, n), type)}
-    assert classes - {"SetSizes"} == TABLE.keys()
+    assert classes - {"SetSizes", "GroupMetrics"} == TABLE.keys()  # these two are results
     for name in NAMES:
         assert type(TABLE[name].make()) is getattr(metrics, name)
 

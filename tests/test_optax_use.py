@@ -171,5 +171,5 @@ def test_errors_say_what_to_do(wrong, match):
 def test_without_optax_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "optax", None)
     spec = importlib.util.spec_from_file_location("ours_without", ours.__file__)
-    with pytest.raises(ImportError, match=r'pip install "wane\[optax\]"'):
+    with pytest.raises(ImportError, match=r'run pip install "\.\[optax\]"'):
         spec.loader.exec_module(importlib.util.module_from_spec(spec))

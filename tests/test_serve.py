@@ -74,7 +74,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
         (b'{"op": "predict", "output": 1, "series": "third"}', "series", "max_series"),
         (b'{"op": "save", "path": "no/such/folder/x.wane"}', "file", "was not written"),
         (b'{"op": "save", "path": "."}', "file", "regular file"),
-        (b'{"op": "save", "path": "x\\u0000y"}', "file", "null"),
+        (b'{"op": "save", "path": "x\\u0000y"}', "file", "the path of a file"),
     ],
 )
 @pytest.mark.parametrize("kept", [False, True], ids=["alone", "journal"])

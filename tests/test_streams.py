@@ -326,7 +326,7 @@ def test_a_stream_that_is_not_there():
 
 def test_a_package_that_is_not_there(monkeypatch):
     monkeypatch.setattr(bundled.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r'bundled with arch, which is not installed: pip install "wane\[data\]"'):
+    with pytest.raises(ImportError, match=r'bundled with arch, which is not installed: run pip install "\.\[data\]"'):
         SERIES["vix"].raw()
 
 

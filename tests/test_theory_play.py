@@ -200,5 +200,5 @@ def test_plot_without_matplotlib_names_the_extra(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", no_matplotlib)
-    with pytest.raises(ImportError, match=r"wane\[plot\]"):
+    with pytest.raises(ImportError, match=r"\.\[plot\]"):
         theory.play(Step(1.0), lambda t, x: 1.0, rounds=2).plot(0.0)

@@ -472,7 +472,7 @@ def test_only_jpeg_needs_pillow(monkeypatch):
     images = pictures(1, 8, 8)
     for kind in PUBLISHED[:-1]:
         corrupt(images, kind, 1)
-    with pytest.raises(ImportError, match=r'pip install "wane\[vision\]"'):
+    with pytest.raises(ImportError, match=r'run pip install "\.\[vision\]"'):
         corrupt(images, "jpeg_compression", 1)
 
 

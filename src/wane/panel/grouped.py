@@ -40,7 +40,7 @@ class GroupedPanel:
     ...     p = panel.predict([7, 3], [0.0, 0.0], {"day": day})
     ...     panel.update([7, 3], [1.0 + (t % 2), 10.0 * (1 + t % 2)])
     >>> [(group.name, group.labels) for group in panel.group_metrics()]
-    [('day su', 598), ('day mo', 600)]
+    [('day su', 298), ('day mo', 300)]
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 from types import FrameType
@@ -55,7 +56,8 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def run(service: Service, listener: socket.socket, **settings: Any) -> int:
-    """Serve until a signal comes; the exit code."""
+    """Serve until a signal comes; the exit code. What goes wrong inside is written to standard error."""
+    logging.basicConfig(level=logging.WARNING)
     config = uvicorn.Config(
         build(service),
         log_level="warning",
