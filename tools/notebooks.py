@@ -1,5 +1,6 @@
 """Run the notebooks of examples/ from top to bottom and write what they print into them: python tools/notebooks.py"""
 
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -12,7 +13,8 @@ def main():
     for path in sorted(FOLDER.glob("*.ipynb")):
         book = nbformat.read(path, as_version=4)
         names = book.metadata
-        made = NotebookClient(book, timeout=300, resources={"metadata": {"path": "/tmp"}}).execute()
+        with tempfile.TemporaryDirectory() as folder:
+            made = NotebookClient(book, timeout=300, resources={"metadata": {"path": folder}}).execute()
         made.metadata = names  # without the versions of this machine
         for cell in made.cells:
             cell.metadata = {}
