@@ -18,7 +18,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "build" / "evidence"
-FAMILIES = ("images", "control")
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
@@ -45,22 +44,14 @@ def put(blocks):
 
 def lifelong(folder):
     """The blocks of what `wane bench lifelong` wrote into a folder."""
-    blocks = {f"lifelong-{name}": (folder / f"{name}.md").read_text() for name in ("convex", "tasks", "cost")}
-    blocks["lifelong-tasks"] = columns(blocks["lifelong-tasks"], (0, 1, 3, 4, 5, 8, 9, 10))
-    return blocks | {f"lifelong-{family}": first_five((folder / f"{family}.md").read_text()) for family in FAMILIES}
+    tasks = columns((folder / "tasks.md").read_text(), (0, 1, 3, 4, 5, 9, 10))
+    return {"lifelong-convex": (folder / "convex.md").read_text(), "lifelong-tasks": tasks}
 
 
 def columns(table, kept):
     """Keep these columns of a table."""
     cells = [line.strip("|").split("|") for line in table.strip().splitlines()]
     return "\n".join("|" + "|".join(row[k] for k in kept) + "|" for row in cells)
-
-
-def first_five(table):
-    """Keep the first five rows of each environment, and the columns where, method, score and last."""
-    head, rule, *rows = columns(table, (0, 1, 3, 4)).splitlines()
-    where = [row.split("|")[1] for row in rows]
-    return "\n".join([head, rule, *(row for t, row in enumerate(rows) if where[:t].count(where[t]) < 5)])
 
 
 def main():
@@ -71,8 +62,6 @@ def main():
     wane("reproduce", "table1", "fig1", "fig2", "fig3", "--data", "digits", "--out", OUT / "digits")
     wane("bench", "streams", "--out", OUT / "bench")
     wane("bench", "lifelong", "--out", OUT / "lifelong")
-    for family in FAMILIES:
-        wane("bench", "lifelong", "--family", family, "--out", OUT / "lifelong")
     results = json.loads((OUT / "digits" / "results.json").read_text())
     blocks["table1-digits"] = (OUT / "digits" / "table1.md").read_text()
     for name in ("fig1", "fig2", "fig3"):

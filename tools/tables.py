@@ -1,6 +1,6 @@
-"""Write the tables of docs/ that list methods and learners, from the package itself: python tools/tables.py
+"""Write the table of docs/ that lists the methods, from the package itself: python tools/tables.py
 
-They stand between marks, as in <!-- begin methods --> ... <!-- end methods -->. tests/test_docs.py fails while one is
+It stands between marks, as in <!-- begin methods --> ... <!-- end methods -->. tests/test_docs.py fails while one is
 not what this file writes.
 """
 
@@ -37,15 +37,9 @@ def short(value):
     return value if len(parts) < 4 else f"({parts[0]}, ..., {parts[-1]})"
 
 
-def api_of_learners():
-    """Their documentation."""
-    entries = [f".. autoclass:: wane.learners.{name}\n   :members:\n" for name in ("Learner", *table.ROWS)]
-    return "```{eval-rst}\n" + "\n".join([*entries, ".. autofunction:: wane.learners.load"]) + "\n```"
-
-
 def blocks():
     """By the name of their marks."""
-    return {"methods": methods(), "api-of-learners": api_of_learners()}
+    return {"methods": methods()}
 
 
 def written(text, made):
