@@ -261,50 +261,53 @@ def remember(
 ):
     """Bring ``waiting``, a copy of ``oc._waiting``, to the state in which single steps would have left it.
 
-    If predictions may expire during the batch, every round is gone through in order, because which one expires
-    depends on all before it. If none can, a prediction that got its label leaves no trace except in the history, so
-    only the last ``history`` labels and the predictions without a label are looked at.
+    A prediction that got its label or expired leaves no trace except in the history. So only the last ``history`` of
+    them, and the predictions that still wait, are looked at one by one.
     """
     n, rounds, first = len(old), len(names), waiting.made
+    keys = names.tolist() if isinstance(names, np.ndarray) else names
     labelled = np.zeros(n + rounds, dtype=bool)
     labelled[arriving] = True
-    left = np.flatnonzero(~labelled[n:])  # the rounds that still wait at the end
-    expiring = len(waiting.pending) + len(left) + delay >= waiting.most
+    moments = np.where(arriving < n, arriving, arriving - n + delay)  # the rounds after which the labels come
+    times = expiries(len(waiting.pending), rounds, moments, waiting.most)
 
-    keys = names.tolist() if isinstance(names, np.ndarray) else names
-    begun = np.arange(rounds) if expiring else left
-    played = dict(zip(begun.tolist(), map(tuple, radii[n + begun].tolist()), strict=True))
+    # All older predictions with a label leave. The others wait in order of age, then come the rounds without a label.
+    numbers = {row: waiting.pending.pop(old[row]).number for row in arriving[arriving < n].tolist()}
+    left = np.flatnonzero(~labelled[n:])
+    gone = list(waiting.pending.values())[: len(times)]
+    older = len(gone)  # how many of those that expire were made before this batch
+    for made in gone:
+        del waiting.pending[made.id]
 
-    def predict(t: int) -> None:
-        waiting.made = first + t
-        waiting.add(keys[t], None, None, played[t], ())
-
-    # Collect what ``explain`` tells about each label, as Python's own numbers, since the state is plain data.
-    labels = arriving if expiring else arriving[max(0, len(arriving) - waiting.history) :]
-    moments = np.where(labels < n, labels, labels - n + delay)  # the rounds after which these labels come
-    label_scores = np.stack([below[labels], above[labels]][: oc.score.sides], axis=1)
-    inside = np.stack([level[labels] for level in covered], axis=1)
-    parts = (labels, moments, radii[labels], label_scores, inside, own[n + moments], own[n + moments + 1])
+    # What is remembered, in order: the prediction of a round lets the oldest expire, and then labels come. Collect what
+    # ``explain`` tells about each label, as Python's own numbers, since the state is plain data.
+    kinds = np.concatenate([np.zeros(len(times), dtype=np.intp), np.ones(len(arriving), dtype=np.intp)])
+    order = np.lexsort((kinds, np.concatenate([times, moments])))
+    order = order[max(0, len(order) - waiting.history) :]
+    labels = order[order >= len(times)] - len(times)
+    waiting.expired += len(times) - (len(order) - len(labels))  # those that the history is too short to show
+    rows, after = arriving[labels], moments[labels]
+    label_scores = np.stack([below[rows], above[rows]][: oc.score.sides], axis=1)
+    inside = np.stack([level[rows] for level in covered], axis=1)
+    parts = (rows, after, radii[rows], label_scores, inside, own[n + after], own[n + after + 1])
     events = zip(*[part.tolist() for part in parts], strict=True)
-    if expiring:
-        # Before each label come the predictions that were made up to its moment. They may push older ones out.
-        done = 0
-        for row, moment, _, *known in events:
-            for t in range(done, moment + 1):
-                predict(t)
-            done = moment + 1
-            waiting.label(old[row] if row < n else keys[row - n], *map(tuple, known))
-        for t in range(done, rounds):
-            predict(t)
-    else:
-        # All older predictions with a label leave, also those that the history is too short to show.
-        numbers = {row: waiting.pending.pop(old[row]).number for row in arriving[arriving < n].tolist()}
-        for row, moment, *known in events:
+    for i in order.tolist():
+        if i < older:
+            waiting.gave_up(gone[i].id, gone[i].radii)
+        elif i < len(times):
+            t = int(left[i - older])
+            waiting.gave_up(keys[t], tuple(radii[n + t].tolist()))
+        else:
+            row, moment, *known = next(events)
             key, number = (old[row], numbers[row]) if row < n else (keys[row - n], first + row - n)
             waiting.made = first + moment + 1
             waiting.labelled(key, number, *map(tuple, known))
-        for t in left.tolist():
-            predict(t)
+
+    # The other rounds without a label wait.
+    left = left[len(times) - older :]
+    for t, played in zip(left.tolist(), map(tuple, radii[n + left].tolist()), strict=True):
+        waiting.made = first + t
+        waiting.add(keys[t], None, None, played, ())
 
     # Few predictions still wait. Only these need the model's output and the widths.
     for key, made in waiting.pending.items():
@@ -318,6 +321,26 @@ def remember(
     waiting.made = first + rounds
     for key in keys[-1:] if isinstance(names, np.ndarray) else keys:
         waiting.reserve(key)
+
+
+def expiries(waiting: int, rounds: int, moments: np.ndarray, most: int) -> np.ndarray:
+    """Return the rounds whose predictions let the oldest one that waits expire.
+
+    A prediction whose label comes in the batch never expires: fewer than ``most`` are newer when it comes.
+
+    Args:
+        waiting: how many predictions wait before the batch.
+        rounds: how many it makes.
+        moments: the rounds after which labels come, in order.
+        most: how many may wait.
+
+    >>> expiries(0, 6, np.array([2, 4]), most=2)
+    array([2, 4])
+    """
+    t = np.arange(rounds)
+    crowd = waiting + t + 1 - np.searchsorted(moments, t)  # that would wait if none expired
+    peaks = np.maximum.accumulate(crowd)
+    return np.searchsorted(peaks, np.arange(most + 1, peaks[-1] + 1)) if rounds else t
 
 
 def past_rounds(oc: OnlineConformal, outputs: Any, y: Any, context: Any) -> tuple[list[np.ndarray], np.ndarray]:

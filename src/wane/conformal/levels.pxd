@@ -43,6 +43,7 @@ cdef class Levels:
     cpdef bint bounded(self, tuple radii)
     @cython.locals(tracker=Tracker)
     cpdef bint cold(self)
+    cpdef Py_ssize_t rounds(self)
     cpdef bint untaught(self)
     cpdef tuple own_radii(self)
     cpdef tuple update(self, double lower, double upper, tuple radii, double discount, tuple note=*)

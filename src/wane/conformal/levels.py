@@ -158,6 +158,10 @@ class Levels:
                 return True
         return False
 
+    def rounds(self) -> int:
+        """Return how many scores the trackers have learned."""
+        return self.first.tracker.rounds
+
     def untaught(self) -> bool:
         """Say whether the trackers have learned no score at all, so that what they play rests on nothing."""
         return self.first.tracker.rounds == 0

@@ -12,14 +12,14 @@ from wane.conformal import groups as groups_in
 from wane.conformal import progress
 from wane.conformal.grouping import Grouping
 from wane.conformal.labels import Label, learn
-from wane.conformal.levels import covered_in_order, in_order
 from wane.conformal.monitor import Monitor
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, alarms_of, tell
 from wane.conformal.settings import Settings, checked_band, trackers_for
+from wane.conformal.steps import checked_label, drawn, moment, prepare
 from wane.conformal.waiting import Waiting
 from wane.errors import InputTypeError
 from wane.metrics.groups import GroupMetrics
-from wane.scores import Score, as_score, uniforms
+from wane.scores import Score, as_score
 from wane.state.encoding import checked_key
 from wane.state.files import known
 from wane.state.forks import SINGLE, lock_of
@@ -155,7 +155,7 @@ class OnlineConformal:
         """Return a prediction that waits for its label, as ``predict`` made it; ``cold`` says what holds now."""
         with self._lock:
             made = self._waiting.find(key_of(id))
-            return self._drawn(made.id, made.output, made.u, made.radii)
+            return drawn(self.settings, self._levels, made.id, made.output, made.u, made.radii)
 
     def update(self, id: Hashable, y: Any, discount: Any = None) -> None:
         """Learn the label of a prediction. Each prediction can be updated once.
@@ -318,48 +318,18 @@ class OnlineConformal:
         """Show in a notebook how it goes."""
         return progress.html(self)
 
-    # The parts of a step. Their callers hold the lock.
+    # The parts of a step, which are in ``wane.conformal.steps``. Their callers hold the lock.
 
     def _moment(self) -> int:
         """Return the number of the round that is predicted next, as the trackers count: past labels come first."""
-        learned_before = self._levels.trackers[0].rounds - self.monitors[0].rounds  # in ``warm_start``
-        return self._waiting.made + learned_before
+        return moment(self._waiting, self._levels, self.monitors[0])
 
     def _prepare(self, output: Any, id: Hashable | None, context: Any = None, groups: Any = None) -> tuple[Any, ...]:
         """Do all of a prediction that can fail, without changing anything.
 
         Returns the prediction and what ``Waiting.add`` needs.
         """
-        settings, waiting, levels = self.settings, self._waiting, self._levels
-        score = settings.score
-        output = score.output(output)
-        id = waiting.next_id if id is None else waiting.free(id)
-        u = float(uniforms(score.seed, waiting.made, 1)[0]) if score.randomised else None  # type: ignore[attr-defined]
-        floor = score.floor(output, u)
-        note: tuple[float, ...] = ()
-        heard = levels.noted or context is not None or groups is not None
-        further = groups_in.further(self, context, groups) if heard else ()
-        if levels.noted:
-            known = (self._moment(), floor, score.ceiling(output), score.centre(output))
-            levels.foresee(*known, further)
-        radii = levels.predict(floor)
-        if levels.noted:
-            note = levels.note()
-        if settings.finite_only and not levels.bounded(radii):
-            raise settings.unbounded(radii)
-        prediction = self._drawn(id, output, u, radii)
-        widths = tuple([made.width for made in prediction.sets])
-        return prediction, id, output, u, radii, widths, note
-
-    def _drawn(self, id: Hashable, output: Any, u: float | None, radii: tuple[float, ...]) -> Prediction:
-        """Return the prediction with these radii around an output."""
-        settings = self.settings
-        score, limits = settings.score, settings.limits
-        each = radii
-        if len(radii) > 1:
-            each = in_order(radii, settings.columns) if settings.one_sided else settings.each(radii)
-        sets = tuple([score.set(output, radius, u, limits) for radius in each])
-        return Prediction(id, settings.alpha, sets, each if settings.several else each[0], self._levels.cold())
+        return prepare(self, output, id, context, groups)
 
     def _learn(self, id: Hashable, y: Any, d: float) -> list[Alarm]:
         """Do all of ``update`` except calling on_alarm, and return the alarms.
@@ -369,21 +339,13 @@ class OnlineConformal:
             y: its label.
             d: the discount; NaN stands for the method's own.
         """
-        label = self._label(id, y, d)
+        label = checked_label(self, id, y, d)
         learn((label,))
         return alarms_of(label, id) if label.alarms else []
 
     def _label(self, id: Hashable, y: Any, d: float) -> Label:
         """Check and score a label, without changing anything, and return what ``learn`` needs."""
-        settings, waiting = self.settings, self._waiting
-        made = waiting.find(id)
-        below, above = settings.scored(made.output, y, made.u, made.radii)
-        said: tuple[float, ...] = (below,)
-        if settings.one_sided:
-            covered = covered_in_order(below, made.radii, settings.columns, settings.closed)
-        else:
-            covered, said = settings.covered_each(below, above, made.radii), (below, above)
-        return Label(self._levels, waiting, self.monitors, self._alarmed, made, below, above, said, covered, d)
+        return checked_label(self, id, y, d)
 
     def _by_level(self, radii: tuple[float, ...]) -> Any:
         """Return the radius, or a tuple with the radius of each level."""

@@ -82,7 +82,7 @@ class Waiting:
         self.reserve(id)
         if len(self.pending) > self.most:
             oldest, made = self.pending.popitem(last=False)
-            self._expired(oldest, made)
+            self.gave_up(oldest, made.radii)
 
     def add_prepared(self, prepared: tuple[Any, ...]) -> None:
         """Do what ``add`` does with what an ``OnlineConformal`` has prepared: a prediction, and the arguments."""
@@ -108,31 +108,29 @@ class Waiting:
         self.pending[made.id] = made
         self.pending = OrderedDict(sorted(self.pending.items(), key=number_of))
 
-    def label(self, id: Hashable, said: Any, covered: Any, before: Any, after: Any) -> None:
-        """Record that the label of a prediction has been learned.
+    def labelled(self, id: Hashable, number: int, radii: Any, said: Any, covered: Any, before: Any, after: Any) -> None:
+        """Remember a prediction whose label has been learned, after all predictions that were made.
 
         Args:
             id: of the prediction.
+            number: which prediction it was.
+            radii: those that were played.
             said: the score of the label, or those of both sides.
             covered: whether each level covered it.
             before, after: what the trackers would play by themselves before and after they learned it.
         """
-        made = self.pending.pop(id)
-        self.labelled(id, made.number, made.radii, said, covered, before, after)
-
-    def labelled(self, id: Hashable, number: int, radii: Any, said: Any, covered: Any, before: Any, after: Any) -> None:
-        """Remember a prediction, of this number and with these radii, whose label came after all that were made."""
         self.close(id, ("labelled", radii, said, covered, before, after, self.made - number - 1))
 
     def expire(self, id: Hashable) -> None:
         """Give up waiting for the label of a prediction."""
         made = self.find(id)
         del self.pending[made.id]
-        self._expired(made.id, made)
+        self.gave_up(made.id, made.radii)
 
-    def _expired(self, id, made):
+    def gave_up(self, id: Hashable, radii: tuple[float, ...]) -> None:
+        """Remember a prediction, which does not wait any more, whose label did not come in time."""
         self.expired += 1
-        self.close(id, ("expired", made.radii))
+        self.close(id, ("expired", radii))
 
     def close(self, id: Hashable, what: tuple[Any, ...]) -> None:
         """Remember what became of a prediction, if a history is kept.

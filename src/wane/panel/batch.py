@@ -192,14 +192,14 @@ def play(panel: Panel, levels: Levels, rows: Rows, older: Tail, lag: int, into: 
     # warm-up all rows are played, and those before the first label of their stream are not shown.
     pos, ends = (np.ascontiguousarray(moments, dtype=np.int64) for moments in (pos, rows.ends))
     begins, warm = beginnings(panel, places, bounds, news, pos, ends, below, lag)
-    early = rows_before(begins, bounds)
-    playing = warm
+    early, playing = None, warm
     if settings.warm_up:
         choose_epsilons(panel, levels, places, bounds, warm, below, above)
         for s in np.flatnonzero(~warm).tolist():  # too few labels yet: all rows wait, without radii
             radii[news[s] : bounds[s + 1]] = math.nan
             news[s] = bounds[s]
     else:
+        early = rows_before(begins, bounds)
         begins, playing = news.copy(), np.ones_like(warm)
 
     # Predict and learn. Afterwards ``news`` is the first row of each stream whose label is not learned.
@@ -299,15 +299,35 @@ def choose_epsilons(
     known = np.flatnonzero(~np.isnan(below))
     first = np.searchsorted(known, bounds[new])
     rows = known[first[:, None] + np.arange(settings.warm_up)]
-    by_column = [
-        guessed_epsilon((below if c < levels.count else above)[rows], tracker.alpha).tolist()
+    epsilons = [
+        guessed_epsilon((below if c < levels.count else above)[rows], tracker.alpha)
         for c, tracker in enumerate(levels.trackers)
     ]
-    levels.read(panel.fresh, 0)
-    for place, *epsilons in zip(places[new].tolist(), *by_column, strict=True):
-        for tracker, epsilon in zip(levels.trackers, epsilons, strict=True):
+    panel.states[places[new]] = fresh_states(levels, panel.fresh, epsilons)
+
+
+def fresh_states(levels: Levels, fresh: np.ndarray, epsilons: list[np.ndarray]) -> np.ndarray:
+    """Return the states of new streams, a row each, whose trackers begin with these epsilons, an array for each column.
+
+    Whatever depends on epsilon in the state of a tracker that has learned nothing is proportional to it. So it is
+    enough to find out once which numbers these are.
+    """
+
+    def begun(each: list[float]) -> np.ndarray:
+        levels.read(fresh, 0)
+        for tracker, epsilon in zip(levels.trackers, each, strict=True):
             tracker.begin_with(epsilon)  # type: ignore[attr-defined]
-        levels.write(panel.states, place)
+        row = np.empty_like(fresh)
+        levels.write(row, 0)
+        return row[0]
+
+    ones = [1.0] * len(epsilons)
+    first = begun(ones)
+    states = np.tile(first, (len(epsilons[0]), 1))
+    for c, chosen in enumerate(epsilons):
+        scaled = np.flatnonzero(begun([*ones[:c], 2.0, *ones[c + 1 :]]) != first)
+        states[:, scaled] *= chosen[:, None]
+    return states
 
 
 def judge(
