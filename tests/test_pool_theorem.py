@@ -173,3 +173,16 @@ def test_the_bounds_of_a_panel_hold_for_each_series_under_attack(alpha, score):
 def test_only_pool_has_bounds_of_series():
     with pytest.raises(InputError, match="OnlineConformal has the bounds of other methods"):
         bounds(Panel("magl", 0.1))
+
+
+def test_the_summary_shows_the_bounds_of_each_series():
+    panel = Panel(alpha=[0.1, 0.2])
+    scores = np.random.default_rng(3).normal(size=600)
+    panel.run(np.repeat(["a", "b", "c"], 200), np.zeros(600), scores)
+    plain, shown, proved = panel.summary(), panel.summary(bounds=True), bounds(panel)
+    assert set(shown) == set(plain) | set(proved) and set(plain) < set(shown)
+    for name, column in (proved | plain).items():
+        np.testing.assert_array_equal(shown[name], column)
+    for end in ("_0.1", "_0.2"):
+        error = shown[f"coverage_error{end}"]
+        assert (shown[f"lower_bound{end}"] <= error).all() and (error <= shown[f"upper_bound{end}"]).all()

@@ -28,6 +28,7 @@ from wane.metrics.losses import pinball_losses
 
 FIRST = 20  # rows of a series that count as its first ones
 LAST = 10  # residuals that are kept where only the last ones count
+SINGLES = 25  # series of each panel that are put into another unit, one at a time
 FEW = 10  # a series with fewer rows says nothing about the spread between series
 PIECE = 60  # rows of a series that is cut out of a bundled stream
 ALPHAS = (0.1, 0.05, 0.2)
@@ -208,16 +209,29 @@ def overview(title, results, alphas):
         yield f"| {name} | " + " | ".join(", ".join(f"{row[column]:.3f}" for row in rows) for column in some) + " |"
 
 
+def covered_in_units(panel, alpha, some, unit):
+    """Whether pool covers each row of these series, if they are multiplied by ``unit``."""
+    factor = np.where(some, unit, 1.0)
+    other = Panel(panel.name, panel.y * factor, panel.yhat * factor, panel.ids, panel.t, panel.h)
+    return (by_method(other, alpha, "pool") > other.scores)[some & panel.warm]
+
+
 def other_units(panel, alpha):
-    """How pool covers the first rows of every tenth series: as they are, and with these series times 100."""
-    some = panel.ids % 10 == 3
-    shares = []
-    for unit in (1.0, 100.0):
-        factor = np.where(some, unit, 1.0)
-        other = Panel(panel.name, panel.y * factor, panel.yhat * factor, panel.ids, panel.t, panel.h)
-        covered = by_method(other, alpha, "pool") > other.scores
-        shares.append(covered[some & panel.warm & (panel.row < FIRST)].mean())
-    return shares
+    """How pool covers series as they are and in another unit: a tenth of them times 100, and one at a time.
+
+    Returns shares of the first rows and of all rows, before and after, for a tenth; then the same for one.
+    """
+    every_tenth = panel.ids % 10 == 3
+    chosen = np.random.default_rng(0).permutation(np.unique(panel.ids))[:SINGLES]
+    cases = {"tenth": [(every_tenth, 100.0)], "one": [(panel.ids == i, u) for u in (100.0, 0.01) for i in chosen]}
+    found = []
+    for series in cases.values():
+        first = np.concatenate([(panel.row < FIRST)[some & panel.warm] for some, _ in series])
+        for units in ([1.0] * len(series), [unit for _, unit in series]):
+            pairs = zip(series, units, strict=True)
+            covered = np.concatenate([covered_in_units(panel, alpha, some, unit) for (some, _), unit in pairs])
+            found += [covered[first].mean(), covered.mean()]
+    return found
 
 
 def main():
@@ -226,7 +240,9 @@ def main():
     parser.add_argument("--apart", nargs="*", default=[], metavar="NAME", help="panels that get a table of their own")
     parser.add_argument("--alphas", nargs="*", type=float, default=ALPHAS, help="the levels")
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), help="some of the methods")
-    parser.add_argument("--units", action="store_true", help="show instead what pool does if a tenth is times 100")
+    parser.add_argument(
+        "--units", action="store_true", help="show instead what pool does if some series have another unit"
+    )
     parser.add_argument("--each", action="store_true", help="also print the numbers of each panel")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to a file")
     options = parser.parse_args()
@@ -236,8 +252,11 @@ def main():
             for title, apart in (("panels", False), ("panels apart", True)):
                 found = [other_units(p, alpha) for p in panels if (p.name in options.apart) is apart]
                 if found:
-                    before, after = np.mean(found, axis=0)
-                    print(f"{title}, alpha {alpha:g}: first {FIRST} rows {before:.3f}, times 100 {after:.3f}")
+                    means = np.mean(found, axis=0).reshape(2, 2, 2)
+                    for what, (before, after) in zip(("a tenth", "one series"), means, strict=True):
+                        rows = f"first {FIRST} rows {before[0]:.3f} -> {after[0]:.3f}"
+                        rows += f", all rows {before[1]:.3f} -> {after[1]:.3f}"
+                        print(f"{title}, alpha {alpha:g}, {what} in another unit: {rows}")
         return
     results = {}
     try:

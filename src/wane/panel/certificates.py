@@ -43,7 +43,7 @@ def bounds(panel: Panel, growth: float = GROWTH) -> dict[str, Any]:
         return columns(panel, growth)
 
 
-def columns(panel: Panel, growth: float) -> dict[str, Any]:
+def columns(panel: Panel, growth: float = GROWTH) -> dict[str, Any]:
     """Return the columns of ``bounds``; the caller holds the lock."""
     settings = panel.settings
     if not panel.pools:

@@ -15,7 +15,7 @@ import numpy as np
 from wane.checks import whole
 from wane.conformal.levels import Levels
 from wane.errors import InputError
-from wane.panel import batch, pooled, ticks
+from wane.panel import batch, pooled, summary, ticks
 from wane.panel.arrays import Intervals, Played
 from wane.panel.batch import Rows, over_threads, stretches
 from wane.panel.clock import checked_times
@@ -288,21 +288,14 @@ class Panel:
                 id = (self.index if index is None else index).ids()[unique[np.argmax(counts > 1)]]
                 raise repeated(id)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, bounds: bool = False) -> dict[str, Any]:
         """Return columns with a row for each stream, in the order of ``ids()``.
 
         They are the id, the numbers of rows and of labels, and for each level the coverage and the mean finite width.
+        With ``bounds`` there are also the columns of :func:`wane.panel.bounds`, which say what is proved.
         """
         with self._lock:
-            n = len(self.index)
-            labels = self.labels[:n]
-            with np.errstate(invalid="ignore"):
-                coverage = 1.0 - self.misses[:n] / labels[:, None]
-                width = self.widths[:n] / (labels[:, None] - self.unbounded[:n])
-            made: dict[str, Any] = {"id": self.ids(), "rows": self.seen[:n].copy(), "labels": labels.copy()}
-            for i, end in enumerate(self.settings.suffixes):
-                made |= {f"coverage{end}": coverage[:, i], f"width{end}": width[:, i]}
-            return made
+            return summary.columns(self, bounds)
 
     def trackers(self, id: Any) -> list[Any]:
         """Return copies of the trackers of one stream, from the largest alpha to the smallest, the lower side first.
