@@ -277,3 +277,44 @@ def test_a_label_is_learned_by_all_steps_or_by_none():
         with pytest.raises(UserWarning, match="beyond reach"):
             hz.update(2, 0.6)
         assert ([plain(oc.trackers[0]) for oc in hz.steps], hz.pending()) == before
+
+
+@pytest.mark.parametrize("delay", [0, 2])
+def test_groups_of_each_step(delay):
+    """Each step is an ``OnlineConformal`` with the groups of the times that it is about."""
+    outputs, y = data(60, 3, 1, seed=3)
+    days = [[(t + h) % 7 for h in range(1, 4)] for t in range(60)]
+    shops = ["ab"[t % 2] for t in range(60)]
+    a, b = (Horizons(3, "magl", alpha=(0.1, 0.3), groups=["day", "shop"]) for _ in range(2))
+    tables = a.run(outputs, y[:60], delay, groups={"day": np.array(days), "shop": shops})
+    for t in range(60):
+        made = b.predict(outputs[t], groups={"day": days[t], "shop": shops[t]})
+        assert [p.upper for p in made] == [tuple(table.upper[t]) for table in tables]
+        tau = b.time - delay
+        if 0 <= tau < 60 and not np.isnan(y[tau]) and tau in b.pending():
+            b.update(tau, y[tau])
+    assert plain(a) == plain(b)
+    assert a.group_metrics() == b.group_metrics()
+    for h, (oc, found) in enumerate(zip(a.steps, a.group_metrics(), strict=True), 1):
+        alone = OnlineConformal("magl", alpha=(0.1, 0.3), groups=["day", "shop"])
+        labels = [y[t + h] if t + h < 60 else math.nan for t in range(60)]
+        groups = {"day": [row[h - 1] for row in days], "shop": shops}
+        np.testing.assert_array_equal(
+            alone.run(outputs[:, h - 1], labels, h - 1 + delay, groups=groups).radius, tables[h - 1].radius
+        )
+        assert alone.group_metrics() == oc.group_metrics() == found
+    again = Horizons.from_state_dict(json.loads(plain(a)))
+    assert plain(again) == plain(a)
+
+
+def test_groups_of_steps_are_checked():
+    hz = Horizons(2, "magl", alpha=0.1, groups=["day"])
+    before = plain(hz)
+    for bad in (None, {"day": [1]}, {"night": 1}, {"day": [1, [2]]}):
+        with pytest.raises((ValueError, TypeError), match=r"groups|id"):
+            hz.predict([0.0, 0.0], groups=bad)
+        with pytest.raises((ValueError, TypeError), match=r"groups|id"):
+            hz.run([[0.0, 0.0]], [], groups=bad if bad is None else {k: [v] for k, v in bad.items()})
+        assert plain(hz) == before
+    with pytest.raises(ValueError, match="without groups"):
+        Horizons(2, "magl", alpha=0.1).predict([0.0, 0.0], groups={"day": 1})

@@ -6,10 +6,12 @@ the note of the prediction, so that a late label teaches the groups of its own r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wane.checks import described
 from wane.conformal.foresight import checked_context, checked_contexts
 from wane.errors import InputError
 from wane.metrics.groups import GroupMetrics
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from wane.conformal.grouping import Grouping
     from wane.conformal.online import OnlineConformal
 
+LISTS = (list, tuple, np.ndarray)
 NAMED = "name them when you make it, as in OnlineConformal(..., groups=['weekday'])"
 
 
@@ -52,6 +55,34 @@ def without_groups(oc: OnlineConformal, context: Any, rounds: int) -> np.ndarray
     """Return such numbers for rounds whose groups are not known."""
     kinds = kinds_of(oc.grouping, None)
     return np.hstack([checked_contexts(context, oc._levels.context - kinds, rounds), np.zeros((rounds, kinds))])
+
+
+def by_step(groups: Any, steps: int) -> list[Any]:
+    """Return the groups of each step ahead: a list or an array has a value for each, and anything else is for all.
+
+    >>> by_step({"weekday": [5, 6], "region": "north"}, 2)
+    [{'weekday': 5, 'region': 'north'}, {'weekday': 6, 'region': 'north'}]
+    """
+    if not isinstance(groups, Mapping):
+        return [groups] * steps
+    each = {name: value if isinstance(value, LISTS) else [value] * steps for name, value in groups.items()}
+    for name, values in each.items():
+        if len(values) != steps:
+            problem = f"must have a value of {name} for each of the {steps} steps, got {len(values)}"
+            raise InputError(problem, about="groups")
+    return [{name: values[h] for name, values in each.items()} for h in range(steps)]
+
+
+def rows_by_step(groups: Any, rows: int, steps: int) -> list[Any]:
+    """Return the groups of each step ahead for many forecasts, an array for each kind."""
+    if not isinstance(groups, Mapping):
+        return [groups] * steps
+    for name, values in groups.items():
+        if not isinstance(values, LISTS) or len(values) != rows:
+            problem = f"must have a value of {name} for each of the {rows} forecasts, got {described(values)}"
+            raise InputError(problem, about="groups")
+    each = [by_step({name: values[i] for name, values in groups.items()}, steps) for i in range(rows)]
+    return [{name: [row[h][name] for row in each] for name in groups} for h in range(steps)]
 
 
 def add(oc: OnlineConformal) -> None:

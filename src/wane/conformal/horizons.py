@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described, listed, room, whole
-from wane.conformal import batch
+from wane.conformal import acmcp, batch
+from wane.conformal import groups as groups_in
 from wane.conformal.labels import learn
 from wane.conformal.online import OnlineConformal
 from wane.conformal.predictions import Alarm, Explanation, Metrics, Prediction, Table, alarms_of, tell
 from wane.conformal.settings import learned_pattern
 from wane.conformal.waiting import add_all
 from wane.errors import InputError, InputTypeError
+from wane.metrics.groups import GroupMetrics
+from wane.scores import as_score
+from wane.scores.intervals import Signed
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key
 from wane.state.files import known
@@ -39,13 +43,14 @@ class Horizons:
 
     Args:
         steps: how many steps ahead the forecasts reach, H.
-        tracker: the name of a method, or a tracker that has learned nothing, which is copied for each step.
-        score: as for ``OnlineConformal``.
+        tracker: the name of a method, or a tracker that has learned nothing, which is copied for each step. "acmcp"
+            links the steps: it forecasts the error of each from those of the others (``wane.conformal.acmcp``).
+        score: as for ``OnlineConformal``; None is "absolute", and "signed" for "acmcp", which needs it.
         alpha: as for ``OnlineConformal``.
         stride: the time between two forecasts. 1 is a rolling origin; 24 with hourly data is one forecast a day.
         on_alarm: called with each ``Alarm``, which names the step.
         history: as for ``OnlineConformal``, for each step.
-        settings: as for ``OnlineConformal``.
+        settings: as for ``OnlineConformal``, ``groups`` among them.
 
     >>> import wane
     >>> hz = wane.Horizons(2, "magl", alpha=0.1)
@@ -63,7 +68,7 @@ class Horizons:
         self,
         steps: int,
         tracker: str | Tracker = "auto",
-        score: Any = "absolute",
+        score: Any = None,
         alpha: Any = None,
         *,
         stride: int = 1,
@@ -81,10 +86,18 @@ class Horizons:
             raise learned_pattern("all steps")
         self.stride = whole("stride", stride, 1)
         self.time = 0  # of the next forecast
-        self._set_parts(
-            [OnlineConformal(copy.copy(tracker), score, alpha, history=history, **settings) for _ in range(count)],
-            on_alarm,
-        )
+        self.forecasts: Any = None  # of errors, for "acmcp"
+        each: list[Any] = []
+        if tracker == "acmcp":
+            score = as_score("signed" if score is None else score)
+            if type(score) is not Signed or self.stride > 1:
+                problem = f"acmcp needs score='signed' and stride=1, got {score!r} and {self.stride}"
+                raise InputError(problem, argument="tracker")
+            self.forecasts, each, alpha, settings = acmcp.begin(count, alpha, settings)
+        else:
+            score = "absolute" if score is None else score
+            each = [copy.copy(tracker) for _ in range(count)]
+        self._set_parts([OnlineConformal(one, score, alpha, history=history, **settings) for one in each], on_alarm)
 
     def _set_parts(self, steps: list[OnlineConformal], on_alarm: Callable[[Alarm], Any] | None) -> None:
         if on_alarm is not None and not callable(on_alarm):
@@ -97,36 +110,53 @@ class Horizons:
         """Deliver the alarms of each step, with the number of the step."""
         tell(self.on_alarm, [replace(alarm, step=h) for h, each in enumerate(alarms, 1) for alarm in each])
 
-    def predict(self, outputs: Sequence[Any], targets: Sequence[Hashable] | None = None) -> list[Prediction | None]:
+    def predict(
+        self, outputs: Sequence[Any], targets: Sequence[Hashable] | None = None, groups: Any = None
+    ) -> list[Prediction | None]:
         """Make the sets of one forecast, one for each step ahead. The id of each is the time that it is about.
 
         Args:
             outputs: one model output for each step; None leaves a step out.
             targets: your own keys for the times that they are about; by default the numbers from ``time`` + 1 on.
+            groups: as for ``OnlineConformal``; a list has a value for each step, such as {"weekday": [5, 6, 0]}.
         """
-        outputs = listed("outputs", outputs)
-        if len(outputs) != len(self.steps):
-            raise InputError(
-                f"must be one for each of the {len(self.steps)} steps, got {len(outputs)}", about="outputs"
-            )
+        outputs = self._one_for_each_step("outputs", outputs)
+        groups_of = groups_in.by_step(groups, len(self.steps))
         with self._lock:
             about = (
                 [self.time + h for h in range(1, len(self.steps) + 1)]
                 if targets is None
-                else listed("targets", targets)
+                else self._one_for_each_step("targets", targets)
             )
-            if len(about) != len(self.steps):
-                raise InputError(
-                    f"must be one for each of the {len(self.steps)} steps, got {len(about)}", about="targets"
-                )
+            contexts: list[Any] = [None] * len(self.steps)
+            if self.forecasts is not None:
+                if any(output is None for output in outputs):
+                    raise InputError("must have no None", about="outputs", cure=acmcp.NEEDS)
+                number = self.steps[0].predictions
+                made = self.forecasts.forecast(number)
+                contexts = np.nan_to_num(made).tolist()
             # Prepare all steps, which may fail, before the first of them changes.
             prepared = [
-                None if output is None else oc._prepare(output, checked_key(target))
-                for oc, output, target in zip(self.steps, outputs, about, strict=True)
+                None if output is None else oc._prepare(output, checked_key(target), context, inside)
+                for oc, output, target, context, inside in zip(
+                    self.steps, outputs, about, contexts, groups_of, strict=True
+                )
             ]
+            if self.forecasts is not None:
+                self.forecasts.open(number, made)
+            for oc, p, inside in zip(self.steps, prepared, groups_of, strict=True):
+                if p is not None and oc.grouping is not None:
+                    oc.grouping.take(inside)
+                    groups_in.add(oc)
             parts = [(oc._waiting, p) for oc, p in zip(self.steps, prepared, strict=True) if p is not None]
             add_all(parts, vars(self), "time", self.time + self.stride)
             return [None if p is None else p[0] for p in prepared]
+
+    def _one_for_each_step(self, name: str, values: Any) -> list[Any]:
+        values = listed(name, values)
+        if len(values) != len(self.steps):
+            raise InputError(f"must be one for each of the {len(self.steps)} steps, got {len(values)}", about=name)
+        return values
 
     def update(self, target: Hashable, y: Any, discount: Any = None) -> int:
         """Learn the label of a time from every prediction about it, and return how many there were."""
@@ -136,12 +166,22 @@ class Horizons:
             waiting = self._about(target)
             rates = [oc._discount(discount) for oc in waiting]
             labels = {id(oc): oc._label(target, y, rate) for oc, rate in zip(waiting, rates, strict=True)}
-            learn(tuple(labels.values()))
+            errors = [] if self.forecasts is None else acmcp.errors_at(self.steps, target, y)
+            try:
+                for error in errors:
+                    self.forecasts.learn(*error)
+                learn(tuple(labels.values()))
+            except BaseException:
+                for number, step, _ in errors:
+                    self.forecasts.learn(number, step, math.nan)
+                raise
             alarms = [alarms_of(labels[id(oc)], target) if id(oc) in labels else [] for oc in self.steps]
         self._tell(alarms)
         return len(waiting)
 
-    def run(self, outputs: Any, y: Any, delay: int = 0, times: Sequence[Hashable] | None = None) -> list[Table]:
+    def run(
+        self, outputs: Any, y: Any, delay: int = 0, times: Sequence[Hashable] | None = None, groups: Any = None
+    ) -> list[Table]:
         """Replay whole arrays, bit for bit as step by step, and return a table for each step ahead.
 
         Args:
@@ -154,6 +194,7 @@ class Horizons:
                 then are not learned here; give them to ``update``.
             times: your own keys for the times, from the first row's time on and as far as the forecasts reach. With
                 them, no label of an earlier forecast is learned here; give those to ``update``.
+            groups: as for ``predict``, an array for each kind with a value, or a list of one for each step, a row.
         """
         # Check the input of all steps.
         delay = whole("delay", delay, 0)
@@ -166,8 +207,14 @@ class Horizons:
         with self._lock:
             # The steps are played one after the other. If one of them fails, all are put back.
             rows, start = len(outputs), self.time
-            before = copy.deepcopy(self.steps)
+            before, forecasts = copy.deepcopy(self.steps), copy.copy(self.forecasts)
+            groups_of = groups_in.rows_by_step(groups, rows, len(self.steps))
+            contexts: Any = [None] * len(self.steps)
             try:
+                if forecasts is not None:
+                    earlier = acmcp.earlier_errors(self.steps, y, start, delay, keys)
+                    errors = acmcp.errors_of(self.steps, outputs, y)
+                    contexts = forecasts.play(self.steps[0].predictions, errors, delay, earlier)
                 tables, alarms = [], []
                 for h, oc in enumerate(self.steps, 1):
                     # Without a delay, the label of the first row's time is learned before the first forecast is made.
@@ -180,17 +227,19 @@ class Horizons:
                     # Find the labels of this step, and after how many further forecasts each is known.
                     about = [i * self.stride + h for i in range(rows)]
                     ids = [start + tau if keys is None else keys[tau] for tau in about]
-                    labels = [known_at(y, tau) for tau in about]
+                    labels = [acmcp.known_at(y, tau) for tau in about]
                     wait = -(-(h + delay) // self.stride) - 1
 
                     # Earlier forecasts get their labels meanwhile. With the user's keys their times are not known.
                     due = [(i - wait) * self.stride + h for i in range(wait)] if keys is None else []
                     pending = oc._waiting.pending
-                    late = [(start + tau if start + tau in pending else None, known_at(y, tau)) for tau in due]
-                    table, more_alarms = batch.run(oc, outputs[:, h - 1], labels, wait, ids, None, late)
+                    late = [(start + tau if start + tau in pending else None, acmcp.known_at(y, tau)) for tau in due]
+                    table, more_alarms = batch.run(
+                        oc, outputs[:, h - 1], labels, wait, ids, None, late, contexts[h - 1], groups_of[h - 1]
+                    )
                     tables.append(table)
                     alarms.append(first_alarms + more_alarms)
-                self.time = start + rows * self.stride
+                vars(self).update(time=start + rows * self.stride, forecasts=forecasts)
             except BaseException:
                 vars(self).update(steps=before, time=start)  # in one step
                 raise
@@ -202,11 +251,14 @@ class Horizons:
         with self._lock:
             outputs = self._rows(outputs)
             y = listed("y", y)
-            before = copy.deepcopy(self.steps)
+            before, forecasts = copy.deepcopy(self.steps), copy.copy(self.forecasts)
             try:
+                if forecasts is not None:
+                    forecasts.past(acmcp.errors_of(self.steps, outputs, y))
                 for h, oc in enumerate(self.steps, 1):
-                    labels = [known_at(y, i * self.stride + h) for i in range(len(outputs))]
+                    labels = [acmcp.known_at(y, i * self.stride + h) for i in range(len(outputs))]
                     oc.warm_start(outputs[:, h - 1], labels)
+                self.forecasts = forecasts
             except BaseException:
                 self.steps = before
                 raise
@@ -262,14 +314,19 @@ class Horizons:
         with self._lock:
             return [oc.metrics() for oc in self.steps]
 
+    def group_metrics(self) -> list[list[GroupMetrics] | dict[float, list[GroupMetrics]]]:
+        """Return how well each group is covered so far, for each step ahead."""
+        with self._lock:
+            return [oc.group_metrics() for oc in self.steps]
+
     def state_dict(self) -> dict[str, Any]:
         """Return the state as plain JSON-able data; ``wane.save`` writes it to a file."""
         with self._lock:
-            return {
-                **plain_data.header(type(self)),
-                "parameters": {"stride": self.stride, "steps": [oc.state_dict() for oc in self.steps]},
-                "memory": {"time": self.time},
-            }
+            parameters: dict[str, Any] = {"stride": self.stride, "steps": [oc.state_dict() for oc in self.steps]}
+            memory: dict[str, Any] = {"time": self.time}
+            if self.forecasts is not None:
+                parameters["acmcp"], memory["acmcp"] = self.forecasts.settings(), self.forecasts.memory()
+            return {**plain_data.header(type(self)), "parameters": parameters, "memory": memory}
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Any], **objects: Any) -> Horizons:
@@ -282,6 +339,10 @@ class Horizons:
             made.time = whole("time", state["memory"]["time"], 0)
             parts = list(state["parameters"]["steps"])
             whole("the number of steps", len(parts), 1)
+            made.forecasts = None
+            if "acmcp" in state["parameters"]:
+                settings, memory = state["parameters"]["acmcp"], state["memory"]["acmcp"]
+                made.forecasts = acmcp.ErrorForecasts.from_plain(len(parts), settings, memory)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the state of {cls.__name__} is damaged or incomplete: {error!r}") from error
         made._set_parts([OnlineConformal.from_state_dict(part, **objects) for part in parts], on_alarm)
@@ -291,7 +352,7 @@ class Horizons:
         """Let copies and pickles share nothing that changes, and be of one moment."""
         with self._lock:
             inside = {k: v for k, v in vars(self).items() if k != "_lock"}
-            return inside | {"steps": copy.deepcopy(self.steps)}
+            return inside | {"steps": copy.deepcopy(self.steps), "forecasts": copy.copy(self.forecasts)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Continue from the state of a copy or pickle."""
@@ -301,8 +362,3 @@ class Horizons:
     def __repr__(self) -> str:
         """Show the number of steps, and the first of them."""
         return f"Horizons({len(self.steps)} steps of {self.steps[0]!r})"
-
-
-def known_at(y: list[Any], time: int) -> Any:
-    """Return the label of a time, or None if ``y`` does not reach it."""
-    return y[time] if 0 <= time < len(y) else None

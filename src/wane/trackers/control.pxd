@@ -13,7 +13,7 @@ cdef class Range(Stateful):
     cdef public Py_ssize_t count
     cdef public double[::1] recent
     cdef public double high, low
-    @cython.locals(place=Py_ssize_t, i=Py_ssize_t, leaving=double)
+    @cython.locals(place=Py_ssize_t, i=Py_ssize_t, leaving=double, full=bint)
     cdef int _push(self, double score) except -1 nogil
 
 @cython.final

@@ -31,7 +31,7 @@ HALF_PI = 1.5707963267948966
 
 
 class Range(Stateful):
-    """The largest minus the smallest of the last ``window`` scores.
+    """The largest minus the smallest of the last ``window`` scores, or of all scores if ``window`` is 0.
 
     >>> r = Range(2)
     >>> r.push(5.0), r.push(1.0), r.push(2.0), r.high - r.low
@@ -44,7 +44,7 @@ class Range(Stateful):
 
     def __init__(self, window: int) -> None:
         """No score yet."""
-        self.window = room("window", window, 1)
+        self.window = room("window", window, 0)
         self.recent = zeros(self.window)
         self.count = 0  # of all scores so far
         self.high = 0.0
@@ -65,11 +65,14 @@ class Range(Stateful):
         self._push(score)
 
     def _push(self, score):
-        place = self.count % self.window
-        leaving = self.recent[place] if self.count >= self.window else score
-        self.recent[place] = score
+        full = self.window > 0 and self.count >= self.window
+        leaving = score
+        if self.window > 0:
+            place = self.count % self.window
+            leaving = self.recent[place] if full else score
+            self.recent[place] = score
         self.count = self.count + 1
-        if self.count == 1 or (self.count > self.window and (leaving == self.high or leaving == self.low)):
+        if self.count == 1 or (full and (leaving == self.high or leaving == self.low)):
             self.high = self.low = score
             for i in range(min(self.count, self.window)):
                 self.high = max(self.high, self.recent[i])
