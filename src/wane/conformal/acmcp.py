@@ -226,8 +226,8 @@ def moving_average_mean(x: np.ndarray, order: int) -> float:
     It is the forecast of any step beyond the order. The likelihood is that of a Gaussian whose covariance is a band.
     The search is over partial autocorrelations, so that every candidate is invertible.
 
-    >>> round(moving_average_mean(np.array([1.0, 3.0, 2.0, 2.0, 4.0, 0.0]), 1), 3)
-    2.0
+    >>> round(moving_average_mean(np.array([1.0, 3.0, 2.0, 2.0, 4.0, 0.0]), 1), 2)
+    2.21
     """
     centre, unit = float(x.mean()), float(x.std())
     if unit <= 1e-12 * (abs(centre) + 1e-300):
