@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from wane.checks import described
-from wane.errors import InputError, InputTypeError, NotFoundError
+from wane.errors import InputError, InputTypeError
 
 LARGEST_TEXT = 1 << 20  # bytes of an array of text that may be wider than its longest entry
-LARGEST_INTEGER = 1 << 63
 NONFINITE = "$float"  # JSON has no infinity: {"$float": "inf"}
 
 # JSON in which every float comes back as it was, the infinite ones and NaN included.
@@ -61,46 +60,6 @@ def unmarked(data: dict[str, Any]) -> Any:
 
 ENCODER = json.JSONEncoder(allow_nan=False)  # made once: that takes as long as a small piece of data
 DECODER = json.JSONDecoder(object_hook=unmarked)
-
-
-def plain_text(value: Any) -> str:
-    """The text that ``dumps(encode_value(value))`` gives, in less time, for a value that the text gives back as it is.
-
-    These are finite numbers of Python, text, None, and lists of these. Anything else is a KeyError.
-
-    >>> plain_text([0.1, "é", None, 7])
-    '[0.1, "\\\\u00e9", null, 7]'
-    """
-    return PLAIN[type(value)](value)
-
-
-def float_text(value: float) -> str:
-    """A finite float."""
-    if value - value != 0.0:
-        raise NotFoundError(f"{value} is not plain")
-    return float.__repr__(value)
-
-
-def integer_text(value: int) -> str:
-    """A whole number; much longer ones are not read back."""
-    if not -LARGEST_INTEGER < value < LARGEST_INTEGER:
-        raise NotFoundError(f"{value} is not plain")
-    return int.__repr__(value)
-
-
-def list_text(values: list[Any]) -> str:
-    """A list of plain values."""
-    return f"[{', '.join([PLAIN[type(v)](v) for v in values])}]"
-
-
-PLAIN: dict[type, Any] = {
-    float: float_text,
-    int: integer_text,
-    str: json.encoder.encode_basestring_ascii,
-    list: list_text,
-    bool: {True: "true", False: "false"}.__getitem__,
-    type(None): {None: "null"}.__getitem__,
-}
 
 
 # Identifiers of predictions, and arguments of calls.

@@ -24,13 +24,15 @@ from wane.errors import (
     JournalError,
     MissingFileError,
 )
-from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads, plain_text
+from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
 from wane.state.files import Path, leftovers, rebuilt, refused, replace_file, save, sync_folder
 from wane.state.forks import OUTERMOST, lock_of
 from wane.state.locks import Lock, remove
-from wane.state.log import checked_line, group_of
-from wane.state.recovery import DROPPED, LOG, Recovery, Snapshot, ids_of, read_journal
+from wane.state.log import group_of
+from wane.state.recovery import CALLS, DROPPED, LOG, Recovery, Snapshot, ids_of, read_journal
+from wane.state.text import Text, put_list, put_object, put_plain
 
+CALLED = {name: f' ["{name}", ' for name in CALLS}  # how the record of a call goes on after its number
 SYNC = ("group", "each", "none")  # when the disk is waited for
 PROCESS = [os.getpid()]  # asking the system at each call would take as long as a lock
 if hasattr(os, "register_at_fork"):
@@ -98,6 +100,9 @@ class Journal:
         self._mutex = lock_of(self, OUTERMOST, "_mutex")
         self._disk = threading.RLock()  # of the thread that writes to the log; it is taken before the other
         self._process = PROCESS[0]
+        self._waits = self.sync != "none"  # for the disk
+        self._closed = False
+        self._text = Text()  # of the record of a call
         self._lines: list[bytes] = []  # records that are not in the log yet
         self._records = 0  # in the log, after the snapshot
         self._behind = False  # whether the log may lack a call that the object has seen
@@ -112,7 +117,7 @@ class Journal:
                 self._recover()
             else:
                 self._begin(start)
-            self._file = open(self.log, "ab", buffering=0)
+            self._open()
         except BaseException:
             self._lock.release()
             raise
@@ -148,36 +153,29 @@ class Journal:
             remark: makes plain data out of the result, to be logged beside the call for those who read the log.
         """
         with self._mutex:
-            self._check()
-            text, arguments, keywords = in_the_log(name, arguments, keywords)
-            self._behind = True
-            result, told = None, None
-            try:
-                result = getattr(self.object, name)(*arguments, **keywords)
-            except AlarmError as error:  # the label was learned all the same
-                told = error
-            except Exception:
-                self._behind = False  # the object is as before
-                raise
-            id = id_text(result) if name == "predict" else "null"
-            said = "" if remark is None else f", {dumps(remark(result))}"
-            self._lines.append(checked_line(f"{self.sequence + 1} [{text}, {id}{said}]"))
-            self.sequence += 1
-            self._behind = False
-            if told is not None:
-                raise told
-            return result
+            result = self._call(name, arguments, keywords, remark)
+            self._keep()
+            told = self._told
+        if told is not None:
+            raise told
+        return result
 
     def commit(self) -> None:
         """Wait until the log has every call so far, and the disk too unless ``sync`` is "none"."""
-        if self.sync == "none":  # nothing is waited for, so that no other thread is held up
+        if not self._waits:  # so that no other thread is held up
             with self._mutex:
                 self._check()
-                self._write(self.sequence)
+                self._write()
             return
         self._check_process()
         with self._disk:
-            self._write(self.sequence)
+            upto = self.sequence
+            with self._mutex:
+                if self.durable >= upto:  # by the thread that held the disk before
+                    return
+                self._check()
+                lines, self._lines, last = self._lines, [], self.sequence
+            self._put(lines, last)
 
     def compact(self) -> None:
         """Take a snapshot now, and start the log afresh; a crash in between does no harm."""
@@ -193,7 +191,7 @@ class Journal:
             try:
                 replace_file(self.log, b"", sync=True)
             finally:
-                self._file = open(self.log, "ab", buffering=0)
+                self._open()
 
     def compact_if_due(self) -> bool:
         """Take a snapshot if the log has ``compact_every`` records; one that cannot be taken is a JournalWarning."""
@@ -212,11 +210,12 @@ class Journal:
             self._file.close()
             return
         with self._disk, self._mutex:
-            if not self._file.closed:
+            if not self._closed:
                 try:
                     if not self._behind:
                         self.commit()
                 finally:
+                    self._closed = True
                     self._file.close()
                     self._lock.release()
 
@@ -228,6 +227,10 @@ class Journal:
         """Close it."""
         self.close()
 
+    def _open(self) -> None:
+        self._file = open(self.log, "ab", buffering=0)
+        self._descriptor = self._file.fileno()
+
     def _check_process(self) -> None:
         """Refuse a process that was forked, in which another thread's lock would never be released."""
         if PROCESS[0] != self._process:
@@ -235,24 +238,27 @@ class Journal:
 
     def _check(self) -> None:
         """Refuse calls that cannot be logged. The caller holds the lock: during a call the log is behind."""
-        if self._behind or self._file.closed or PROCESS[0] != self._process:
+        if self._behind or self._closed or PROCESS[0] != self._process:
             raise self._refusal()
 
     def _refusal(self) -> JournalError:
         journal = f"the journal {self.path!r}"
         if PROCESS[0] != self._process:
             return JournalError(f"{journal} was opened before a fork", cure="open it in the process that uses it")
-        if self._file.closed:
+        if self._closed:
             return JournalError(f"{journal} is closed", cure="open it again")
         return JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
 
     def _logged(self, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """Do a call, and wait until it is logged."""
-        told = result = None
-        try:
-            result = self.call(name, arguments, keywords)
-        except AlarmError as error:
-            told = error
+        with self._mutex:
+            result = self._call(name, arguments, keywords, None)
+            told = self._told
+            if not self._waits and not self._lines and self._text.sent(self._descriptor):
+                self.durable, self._behind = self.sequence, False
+                self._records += 1
+            else:
+                self._keep()
         if self.durable < self.sequence:  # else another thread has written it
             self.commit()
         if self._records >= self.compact_every:
@@ -261,21 +267,61 @@ class Journal:
             raise told
         return result
 
-    def _write(self, upto: int) -> None:
-        """Write the records that were kept; the caller has seen that the call of this number was done."""
-        with self._mutex:
-            if self.durable >= upto:  # by the thread that held the disk before
-                return
-            self._check()
-            lines, self._lines, last = self._lines, [], self.sequence
+    def _call(self, name: str, arguments: list[Any], keywords: dict[str, Any], remark: Any) -> Any:
+        """Do a call and write its record into ``_text``; the caller holds the lock.
+
+        The label whose alarm could not be told was learned all the same: ``_told`` is the error to raise later.
+        """
+        self._check()
+        text, number = self._text, self.sequence + 1
+        if not put_call(text, number, name, arguments, keywords):
+            arguments, keywords = put_any_call(text, number, name, arguments, keywords)
+        self._behind = True
+        result = self._told = None
+        try:
+            result = getattr(self.object, name)(*arguments, **keywords)
+        except AlarmError as error:
+            self._told = error
+        except Exception:
+            self._behind = False  # the object is as before
+            raise
+        if name != "predict":
+            text.put("null")
+        elif not put_plain(text, getattr(result, "id", ())):
+            text.put(dumps(ids_of(result)))
+        if remark is not None:
+            said = remark(result)
+            text.put(", ")
+            end = text.end()
+            if not put_object(text, said):
+                text.cut(end)
+                text.put(dumps(said))
+        text.put("]")
+        text.seal()
+        self.sequence = number
+        return result
+
+    def _keep(self) -> None:
+        """Keep the record of the last call until the next commit."""
+        self._lines.append(self._text.get())
+        self._behind = False
+
+    def _write(self) -> None:
+        """Write the records that were kept; the caller holds the lock."""
+        lines, self._lines = self._lines, []
+        if lines:
+            self._put(lines, self.sequence)
+
+    def _put(self, lines: list[bytes], last: int) -> None:
+        """Write these records, the last of which is of the call of this number, and wait for the disk."""
         pieces = lines
         if len(lines) > 1 and self.sync != "each":
             pieces = [group_of(lines) if self.sync == "group" else b"".join(lines)]
         try:
             for piece in pieces:
-                while piece:  # a full disk may take a part
-                    piece = piece[self._file.write(piece) :]
-                if self.sync != "none":
+                while (taken := self._file.write(piece)) < len(piece):  # a full disk may take a part
+                    piece = piece[taken:]
+                if self._waits:
                     sync_data(self._file.fileno())
         except OSError as error:
             self._behind = True
@@ -343,24 +389,32 @@ class Journal:
         )
 
 
-def in_the_log(name: str, arguments: list[Any], keywords: dict[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
-    """A call as the log has it, and the arguments that the object gets: those that the log will give it."""
-    try:  # most calls have plain arguments, which the log gives back as they are
-        shown = ", ".join([plain_text(v) for v in arguments])
-        named = ", ".join([f'"{k}": {plain_text(v)}' for k, v in keywords.items()])
-        return f'"{name}", [{shown}], {{{named}}}', arguments, keywords
-    except KeyError:
-        pass
-    text = dumps([[encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}])
-    plain, plainly = loads(text)
-    given = [decode_value(v) for v in plain], {k: decode_value(v) for k, v in plainly.items()}
-    return f'"{name}", {text[1:-1]}', *given
+def put_call(text: Text, number: int, name: str, arguments: list[Any], keywords: dict[str, Any]) -> bool:
+    """Begin the record of a call, up to the id; False if an argument is not plain.
+
+    Most calls have plain arguments, which the log gives back as they are.
+    """
+    text.clear()
+    text.put_whole(number)
+    text.put(CALLED[name])
+    if not put_list(text, arguments):
+        return False
+    text.put(", ")
+    if not put_object(text, keywords):
+        return False
+    text.put(", ")
+    return True
 
 
-def id_text(result: Any) -> str:
-    """The id of a prediction, or those of several, as the log has it."""
-    id = getattr(result, "id", None)
-    return plain_text(id) if type(id) in (int, str) else dumps(ids_of(result))
+def put_any_call(
+    text: Text, number: int, name: str, arguments: list[Any], keywords: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Begin the record of a call, and return the arguments that the object gets: those that the log will give it."""
+    shown = dumps([[encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}])
+    text.clear()
+    text.put(f'{number} ["{name}", {shown[1:-1]}, ')
+    plain, plainly = loads(shown)
+    return [decode_value(v) for v in plain], {k: decode_value(v) for k, v in plainly.items()}
 
 
 def keep_file(path: str, kept: str) -> None:

@@ -1,1 +1,5 @@
-# Compiled as it stands: every call of a journal passes here.
+cimport cython
+from wane.state.text cimport Text
+
+@cython.locals(text=Text)
+cpdef bytes line_of(number, list record)

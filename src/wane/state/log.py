@@ -16,12 +16,13 @@ may have been calls that were acknowledged.
 from __future__ import annotations
 
 import re
-import zlib
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from wane.state.encoding import dumps, loads
 from wane.state.files import refused
+from wane.state.text import Text
 
 HEAD = re.compile(rb"(\d{1,10}) ([0-9a-f]{8}) ")  # of what follows: the length and the CRC-32
 BEGUN = re.compile(rb"\d{1,10}|\d{1,10} [0-9a-f]{0,8}")  # the first bytes of that
@@ -50,13 +51,10 @@ def line_of(number: int, record: list[Any]) -> bytes:
     >>> line_of(17, ["update", [12, 3.5], {}, None])
     b'34 c23d31bb 17 ["update", [12, 3.5], {}, null]\\n'
     """
-    return checked_line(f"{number} {dumps(record)}")
-
-
-def checked_line(text: str) -> bytes:
-    """A line of the log, with the length and the checksum of this text before it."""
-    body = text.encode()
-    return b"%d %08x %s\n" % (len(body), zlib.crc32(body), body)
+    text = Text()
+    text.put(f"{number} {dumps(record)}")
+    text.seal()
+    return text.get()
 
 
 def group_of(lines: list[bytes]) -> bytes:
@@ -101,7 +99,7 @@ def whole_at(raw: bytes, position: int) -> slice | None:
         return None
     body = slice(head.end(), head.end() + int(head[1]))
     whole = raw[body.stop : body.stop + 1] == b"\n"
-    return body if whole and zlib.crc32(raw[body]) == int(head[2], 16) else None
+    return body if whole and crc32(raw[body]) == int(head[2], 16) else None
 
 
 def parsed(body: bytes, position: int, path: str) -> tuple[int, list[Any]]:
@@ -139,7 +137,7 @@ def torn(rest: bytes, number: int | None, longest: int) -> bool:
     body, size = written[head.end() :], int(head[1])
     if len(rest) > head.end() + size + 1 or len(body) > size or not TEXT.fullmatch(body):
         return False
-    if len(body) == size and zlib.crc32(body) != int(head[2], 16):  # all of it is there, and it is wrong
+    if len(body) == size and crc32(body) != int(head[2], 16):  # all of it is there, and it is wrong
         return False
     begins = (b"",) if number is None else (b'%d ["' % number, b'0 ["group"')
     return any(body.startswith(text[: len(body)]) for text in begins)
