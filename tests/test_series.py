@@ -145,3 +145,16 @@ def test_a_journal_keeps_it(tmp_path):
                 elif t % 3:
                     assert thing.update(t // 2, 2.0, series="ab"[t % 2]).explanation.status == "labelled"
             assert state(journal.object) == state(plain)
+
+
+@pytest.mark.parametrize("method", ["auto", "magl", "aci", "pid", "nex"])
+def test_a_new_series_is_a_copy_of_the_pattern(method):
+    """And shares nothing with it that learns, also with groups and several levels."""
+    many = ManySeries(method, alpha=(0.1, 0.3), on_unbounded="allow", groups=["weekday"])
+    before, copied = many.pattern.state_dict(), copy.copy(many.pattern)
+    for t in range(50):
+        for thing in (copied, many):
+            p = thing.predict(1.0, groups={"weekday": t % 7})
+            thing.update(p.id, t * t * 7 % 37 / 8)
+    assert many[None].state_dict() == copied.state_dict()
+    assert many.pattern.state_dict() == before

@@ -140,7 +140,10 @@ def serve(
     listener = listening(host, port)
     try:
         os.makedirs(journal, exist_ok=True)
-        lines = opened(fresh, journal / NAME, None, sync.value, compact_every, remarks=True, max_waiting=max_waiting)
+        lines = opened(
+            fresh, journal / NAME, None, sync.value, compact_every, background=True, remarks=True,
+            max_waiting=max_waiting,
+        )  # fmt: skip
     except RuntimeError as error:  # the journal is in use
         raise FileError(str(error), argument="journal") from error
     except OSError as error:

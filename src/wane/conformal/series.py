@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from wane.checks import described, whole
+from wane.conformal.monitor import Monitor
 from wane.conformal.online import OnlineConformal, key_of
 from wane.conformal.predictions import Alarm, Explanation, Prediction
 from wane.conformal.settings import learned_pattern
 from wane.conformal.state import damaged
+from wane.conformal.waiting import Waiting
 from wane.errors import InputError, InputTypeError, SeriesError
 from wane.state import data as plain_data
 from wane.state.encoding import checked_key, decode_value, encode_value
 from wane.state.files import known
-from wane.state.forks import CONTAINER, lock_of
+from wane.state.forks import CONTAINER, SINGLE, lock_of
+from wane.state.stateful import Stateful
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class ManySeries:
                     argument="max_series",
                     cure=f"there are {self.max_series} (max_series) already",
                 )
-            new = copy.copy(self.pattern)
+            new = twin(self.pattern)
             prediction = new.predict(output, id, context, groups)
             self.series[series] = new  # after the prediction: an error leaves no series behind
             return prediction
@@ -182,6 +185,29 @@ class ManySeries:
     def __repr__(self) -> str:
         """Show the number of series, and what each begins with."""
         return f"ManySeries({len(self)} series of {self.pattern!r})"
+
+
+def twin(pattern: OnlineConformal) -> OnlineConformal:
+    """Return what a copy of an object without predictions is, in a hundredth of the time: a service makes many."""
+    made = OnlineConformal.__new__(OnlineConformal)
+    vars(made).update(vars(pattern))
+    made._waiting = Waiting(pattern.max_pending, pattern.history)
+    made._alarmed = {}
+    made.grouping = copy.copy(pattern.grouping)
+    made.monitors = [Monitor(m.alpha, m.window, m.discount, m.low, m.high) for m in pattern.monitors]
+    made._levels = made.settings.arranged([same(tracker) for tracker in pattern.trackers])
+    made._lock = lock_of(made, SINGLE)
+    return made
+
+
+def same(thing: Any) -> Any:
+    """Return another object in the same state; both share the arguments that have no state."""
+    if not thing.flat():
+        return copy.deepcopy(thing)
+    given = ((k, getattr(thing, k)) for k in thing.parameters)
+    made = type(thing)(**{k: same(v) if isinstance(v, Stateful) else v for k, v in given})
+    made.set_row(thing.as_row())
+    return made
 
 
 def named(series: Any) -> Hashable:

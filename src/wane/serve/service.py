@@ -20,6 +20,7 @@ def opened(
     saved: Path | None = None,
     sync: bool | str = False,
     every: int = 10_000,
+    background: bool = False,
     **more: Any,
 ) -> Lines:
     """Lines about a service that goes on where it was, or begins.
@@ -30,6 +31,7 @@ def opened(
         saved: a file that ``save`` wrote, to begin from; a journal that exists is later, and goes before.
         sync: as for ``Journal``.
         every: records in the log of the journal before the next snapshot.
+        background: as for ``Journal``.
         more: settings of ``Lines``; with ``remarks`` the journal also keeps its old logs.
     """
 
@@ -38,7 +40,8 @@ def opened(
 
     if journal is None:
         return Lines(start(), **more)
-    kept = Journal(journal, start, sync=sync, compact_every=every, keep_logs=bool(more.get("remarks")))
+    keep = bool(more.get("remarks"))
+    kept = Journal(journal, start, sync=sync, compact_every=every, background=background, keep_logs=keep)
     try:
         agreeing(kept.object, fresh, journal)
         return Lines(kept, **more)

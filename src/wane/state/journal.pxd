@@ -5,7 +5,8 @@ from wane.state.text cimport Text, put_list, put_object, put_plain
 cdef class Journal:
     cdef readonly str path, log, sync
     cdef readonly Py_ssize_t compact_every
-    cdef readonly bint keep_logs
+    cdef readonly bint background, keep_logs
+    cdef public object on_snapshot
     cdef public object object
     cdef readonly Py_ssize_t sequence, durable
     cdef readonly object recovered
@@ -14,7 +15,8 @@ cdef class Journal:
     cdef list _lines
     cdef Text _text
     cdef Py_ssize_t _records
-    cdef object _told
+    cdef object _told, _aside, _copy
+    cdef bint _cancelled
     cdef int _descriptor
     cdef bint _behind, _waits, _closed
     cdef _check(self)

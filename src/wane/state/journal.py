@@ -7,12 +7,14 @@ crash cut short is moved to ``path.log.dropped``.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, BinaryIO
 
 from wane.checks import file_path, flag, function, mapping, one_of, whole
 from wane.errors import (
@@ -24,8 +26,9 @@ from wane.errors import (
     JournalError,
     MissingFileError,
 )
+from wane.state.copies import POSSIBLE, Copy
 from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
-from wane.state.files import Path, leftovers, rebuilt, refused, replace_file, save, sync_folder
+from wane.state.files import Path, leftovers, rebuilt, refused, replace_file, replacing, save, sync_folder, written
 from wane.state.forks import OUTERMOST, lock_of
 from wane.state.locks import Lock, remove
 from wane.state.log import group_of
@@ -63,6 +66,8 @@ class Journal:
             time share one wait. "each": the disk is waited for once for each record. "none", or False: calls do not
             wait; this is as safe when the process dies, but the last calls may be lost when the power fails.
         compact_every: records in the log before the next snapshot is taken and the log starts afresh.
+        background: take snapshots in a copy of this process (a fork), where the system has that, so that calls do not
+            wait for them. For programs whose other libraries survive a fork.
         keep_logs: keep each log when the next one starts, as ``path.log-NUMBER`` with the number of its last call, for
             programs that read the calls of the past. Whoever needs them no more removes them.
         objects: the arguments of the object that a file cannot hold (functions of yours), by name, as for ``load``.
@@ -71,6 +76,7 @@ class Journal:
         object: the live object. Look at it, and change it through the journal only.
         sequence: the number of calls since the journal was made.
         durable: the number of the last call that is in the log.
+        on_snapshot: called after a snapshot was taken and the log has started afresh; None for nobody.
         recovered: a ``Recovery`` if the journal existed, else None.
     """
 
@@ -81,6 +87,7 @@ class Journal:
         *,
         sync: bool | str = True,
         compact_every: int = 10_000,
+        background: bool = False,
         keep_logs: bool = False,
         objects: Mapping[str, Any] | None = None,
     ) -> None:
@@ -92,7 +99,9 @@ class Journal:
         self.log = self.path + LOG
         self.sync = {True: "group", False: "none"}[sync] if isinstance(sync, bool) else one_of("sync", sync, SYNC)
         self.compact_every = compact_every
+        self.background = flag("background", background) and POSSIBLE
         self.keep_logs = flag("keep_logs", keep_logs)
+        self.on_snapshot: Callable[[], Any] | None = None
         self.object: Any = None
         self.sequence = self.durable = 0
         self.recovered: Recovery | None = None
@@ -102,8 +111,11 @@ class Journal:
         self._process = PROCESS[0]
         self._waits = self.sync != "none"  # for the disk
         self._closed = False
-        self._text = Text()  # of the record of a call
+        self._text: Any = Text()  # of the record of a call
         self._lines: list[bytes] = []  # records that are not in the log yet
+        self._aside: threading.Thread | None = None  # which takes a snapshot in the background
+        self._copy: Copy | None = None  # of this process, which writes it
+        self._cancelled = False  # whether it is no longer wanted
         self._records = 0  # in the log, after the snapshot
         self._behind = False  # whether the log may lack a call that the object has seen
         try:
@@ -180,35 +192,97 @@ class Journal:
     def compact(self) -> None:
         """Take a snapshot now, and start the log afresh; a crash in between does no harm."""
         self._check_process()
+        self._stop_aside()
         with self._disk, self._mutex:
             self._check()
             self.commit()
             save(self.path, Snapshot(self.sequence, self.object))
-            self._records = 0
-            if self.keep_logs and os.path.getsize(self.log):
-                keep_file(self.log, f"{self.log}-{self.sequence:018d}")
-            self._file.close()  # some systems do not replace an open file
-            try:
-                replace_file(self.log, b"", sync=True)
-            finally:
-                self._open()
+            self._cut_log(self.sequence, os.path.getsize(self.log))
+        if self.on_snapshot is not None:
+            self.on_snapshot()
 
     def compact_if_due(self) -> bool:
         """Take a snapshot if the log has ``compact_every`` records; one that cannot be taken is a JournalWarning."""
-        if self._records < self.compact_every:
+        if self._records < self.compact_every or self._aside is not None:
             return False
+        if self.background:
+            self._aside = threading.Thread(target=self._compact_aside, name="wane-snapshot", daemon=True)
+            self._aside.start()
+            return True
         try:
             self.compact()
         except Exception as error:  # the call is logged: it must not look as if it had failed
-            self._records = 0  # try again after as many calls
-            warnings.warn(f"no snapshot of {self.path!r} could be taken: {error}", JournalWarning, stacklevel=5)
+            self._untaken(error, 5)
         return True
+
+    def _compact_aside(self) -> None:
+        """Take a snapshot in a copy of this process, while calls go on; in a thread of its own."""
+        try:
+            with replacing(self.path, sync=True) as file:
+                with self._disk, self._mutex:
+                    self._check()
+                    self.commit()
+                    sequence, size = self.sequence, os.path.getsize(self.log)
+                    work = partial(write_snapshot, file, sequence, self.object)
+                    self._copy = Copy(work, file.fileno())
+                if self._cancelled:
+                    self._copy.stop()
+                self._copy.wait()
+            # The log still has calls that the snapshot includes: opening the journal passes over them.
+            self._cut_log(sequence, size)
+            if self.on_snapshot is not None:
+                self.on_snapshot()
+        except Exception as error:
+            if not self._cancelled:
+                self._untaken(error, 1)
+        finally:
+            self._copy = self._aside = None
+
+    def _stop_aside(self) -> None:
+        """Give up a snapshot in the background."""
+        thread, copy = self._aside, self._copy
+        if thread is not None:
+            self._cancelled = True
+            if copy is not None:
+                copy.stop()
+            thread.join()
+            self._cancelled = False
+
+    def _untaken(self, error: Exception, level: int) -> None:
+        """Warn that no snapshot could be taken; the next is due after as many calls."""
+        self._records = 0
+        problem = f"no snapshot of {self.path!r} could be taken: {error}"
+        warnings.warn(problem, JournalWarning, stacklevel=level + 1)
+
+    def _cut_log(self, sequence: int, size: int) -> None:
+        """Let the log begin after the call of this number, whose record ends at byte ``size``.
+
+        Most of what follows is copied while calls go on. For the last of it, and to change from one file to the other,
+        nobody may write.
+        """
+        with contextlib.ExitStack() as held, open(self.log, "rb") as old:
+            old.seek(size)
+            with replacing(self.log, sync=True) as new:
+                shutil.copyfileobj(old, new)
+                new.flush()
+                os.fsync(new.fileno())
+                held.enter_context(self._disk)
+                held.enter_context(self._mutex)
+                self._check()
+                shutil.copyfileobj(old, new)
+                if self.keep_logs and os.path.getsize(self.log):
+                    keep_file(self.log, f"{self.log}-{self.durable:018d}")
+                old.close()  # some systems do not replace an open file
+                self._file.close()
+                held.callback(self._open)
+            self._records = self.durable - sequence
 
     def close(self) -> None:
         """Write what is left to be written, and let others open the journal."""
         if PROCESS[0] != self._process:
             self._file.close()
             return
+        self._stop_aside()
         with self._disk, self._mutex:
             if not self._closed:
                 try:
@@ -389,7 +463,7 @@ class Journal:
         )
 
 
-def put_call(text: Text, number: int, name: str, arguments: list[Any], keywords: dict[str, Any]) -> bool:
+def put_call(text: Any, number: int, name: str, arguments: list[Any], keywords: dict[str, Any]) -> bool:
     """Begin the record of a call, up to the id; False if an argument is not plain.
 
     Most calls have plain arguments, which the log gives back as they are.
@@ -407,7 +481,7 @@ def put_call(text: Text, number: int, name: str, arguments: list[Any], keywords:
 
 
 def put_any_call(
-    text: Text, number: int, name: str, arguments: list[Any], keywords: dict[str, Any]
+    text: Any, number: int, name: str, arguments: list[Any], keywords: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Begin the record of a call, and return the arguments that the object gets: those that the log will give it."""
     shown = dumps([[encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}])
@@ -415,6 +489,12 @@ def put_any_call(
     text.put(f'{number} ["{name}", {shown[1:-1]}, ')
     plain, plainly = loads(shown)
     return [decode_value(v) for v in plain], {k: decode_value(v) for k, v in plainly.items()}
+
+
+def write_snapshot(file: BinaryIO, sequence: int, thing: Any) -> None:
+    """Write the file of a journal."""
+    file.write(written(Snapshot(sequence, thing).state_dict()))
+    file.flush()
 
 
 def keep_file(path: str, kept: str) -> None:

@@ -51,10 +51,11 @@ def line_of(number: int, record: list[Any]) -> bytes:
     >>> line_of(17, ["update", [12, 3.5], {}, None])
     b'34 c23d31bb 17 ["update", [12, 3.5], {}, null]\\n'
     """
-    text = Text()
+    text: Any = Text()
     text.put(f"{number} {dumps(record)}")
     text.seal()
-    return text.get()
+    line: bytes = text.get()
+    return line
 
 
 def group_of(lines: list[bytes]) -> bytes:

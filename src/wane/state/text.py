@@ -25,7 +25,8 @@ class Text:
     if cython.compiled:
 
         def __dealloc__(self) -> None:
-            PyMem_Free(self.room)  # type: ignore[name-defined]  # noqa: F821
+            """Give the room back."""
+            PyMem_Free(self.room)  # type: ignore[attr-defined, name-defined]  # noqa: F821
 
 
 if not cython.compiled:  # compiled, these are in the .pxd

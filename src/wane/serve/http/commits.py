@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from wane.state.journal import Journal
@@ -17,15 +16,14 @@ class Commits:
 
     Args:
         journal: whose calls are committed.
-        after_snapshot: called after the journal has taken a snapshot.
 
     Attributes:
         failed: why the journal could not be written; from then on every request is refused. None if all is well.
     """
 
-    def __init__(self, journal: Journal, after_snapshot: Callable[[], None]) -> None:
+    def __init__(self, journal: Journal) -> None:
         """Nothing waits."""
-        self.journal, self.after_snapshot = journal, after_snapshot
+        self.journal = journal
         self.failed: str | None = None
         self._thread = ThreadPoolExecutor(1, "wane-commit")
         self._next: asyncio.Future[None] | None = None  # of the requests that the next commit is for
@@ -66,8 +64,7 @@ class Commits:
         """Write what was done; called in the thread for commits, or where nothing is waited for."""
         try:
             self.journal.commit()
-            if self.journal.compact_if_due():
-                self.after_snapshot()
+            self.journal.compact_if_due()
         except (OSError, RuntimeError) as error:
             if self.failed is None:
                 logging.getLogger(__name__).error("the journal cannot be written: %s", error)

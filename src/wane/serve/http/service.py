@@ -42,7 +42,8 @@ class Service:
         self.lines, self.journal = lines, lines.journal
         self.guard = guard
         self.limits, self.shard = limits or Limits(), shard or Shard()
-        self.commits = Commits(self.journal, self.forget_logs)
+        self.journal.on_snapshot = self.forget_logs
+        self.commits = Commits(self.journal)
         self.sinks: list[Sink] = []
         self.live = Live(lines.parts, self.journal.sequence)
         self.live.restore(self.journal)
@@ -148,7 +149,6 @@ class Service:
             if self.commits.failed is None:
                 await self.commits.durable()
                 self.journal.compact()
-                self.forget_logs()
         finally:
             for sink in self.sinks:
                 sink.stop()
