@@ -40,8 +40,9 @@ test-old-cpu: $(VENV)/ready build
 
 # Compiled loops read and write without checks where that was measured to pay. Here an index beyond its array is an
 # error, and one in code that cannot raise is a warning that pytest turns into one. The normal build is not touched.
-BOUNDS := $(foreach name,contract trackers control_trackers quantile_trackers order_statistics flat auto panel panel_rows \
-	groups conformal_radii conformal_replays conformal_state horizons monitor saving,tests/test_$(name).py)
+BOUNDS := $(foreach name,contract trackers control_trackers quantile_trackers order_statistics flat auto histogram panel \
+	panel_rows panel_warm_up pool pool_ticks groups grouped panel_groups group_tables conformal_groups conformal_radii \
+	conformal_replays conformal_state horizons monitor multiscale saving,tests/test_$(name).py)
 test-bounds: $(VENV)/ready
 	rm -rf build-bounds/source/src build-bounds/site && mkdir -p build-bounds/source
 	cp -rp setup.py pyproject.toml README.md LICENSE src build-bounds/source/

@@ -11,8 +11,9 @@ from test_saving import EXPECTED, fixtures
 
 import wane
 from wane.errors import MissingFileError
+from wane.panel import GroupedPanel, Groups
 from wane.runs.check import check
-from wane.state.files import load
+from wane.state.files import SAVED, load
 
 pytestmark = pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")
 OLDER = Path(__file__).parent / "older"
@@ -50,6 +51,23 @@ def test_what_is_inside(journal, tmp_path):
     wane.save(tmp_path / "many.wane", many)
     holds = check(str(tmp_path / "many.wane")).holds
     assert holds.items() >= {"series": 2, "labels": 2, "predictions": 3, "pending": 1, "alpha": [0.1, 0.2]}.items()
+
+
+def test_every_class_with_a_file_of_its_own_says_what_it_holds(tmp_path):
+    grouped = GroupedPanel(["day"], "magl", 0.1)
+    grouped.run([1, 2, 1, 2], [0.0] * 4, [1.0] * 4, {"day": ["mo", "mo", "tu", "tu"]})
+    groups = Groups("pool")
+    groups.predict(["a"], [0.0], ["x"])
+    single = wane.OnlineConformal("magl", alpha=0.1, groups=["day"])
+    single.predict(0.0, groups={"day": "mo"})
+    made = [(grouped, 2), (groups, 1), (single, 1), (wane.Panel("pool"), None), (wane.Horizons(2, alpha=0.1), None)]
+    made += [(wane.conformal.ManySeries("magl", alpha=0.1), None)]
+    others = {name for name in SAVED if name.endswith(("Session", "Snapshot")) or "." in name}
+    assert {type(thing).__name__ for thing, _ in made} | others == set(SAVED)
+    for thing, count in made:
+        wane.save(tmp_path / "x.wane", thing)
+        holds = check(str(tmp_path / "x.wane")).holds
+        assert holds["class"] == type(thing).__name__ and holds.get("groups") == count and holds["alpha"] == [0.1]
 
 
 def test_every_cut_and_change_of_a_log_agrees_with_opening_it(journal):

@@ -107,13 +107,22 @@ def test_every_count_has_limits(tool):
                 yield from parts(part)
 
     for state, given in tool.targets().values():
-        thing = rebuilt(state, dict(given))
+        thing = tool.loaded(state, given)
         for part in parts(thing) if isinstance(thing, Stateful) else ():
             counts = {k for k in part.memory if type(getattr(part, k)) is int}
             assert counts <= part.limits().keys(), (type(part), counts - part.limits().keys())
 
 
 # What was found first
+
+
+def test_a_prediction_that_waits_was_made():
+    oc = wane.OnlineConformal("magl", alpha=0.1)
+    oc.predict(0.0)
+    state = oc.state_dict()
+    state["memory"]["pending"][0][1] = 1
+    with pytest.raises(InputError, match=r"must be a whole number, in .0, 1., got 1"):
+        wane.OnlineConformal.from_state_dict(state)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import random
 import resource
 import select
 import signal
+import struct
 import sys
 import time
 import warnings
@@ -36,12 +37,13 @@ spec.loader.exec_module(fixtures)
 import table  # noqa: E402  (write_fixtures has put it in the path)
 
 from wane import learners, metrics, trackers  # noqa: E402
-from wane.conformal import ManySeries, Monitor, OnlineConformal  # noqa: E402
+from wane.conformal import ManySeries, Monitor, OnlineConformal, Quantiles  # noqa: E402
 from wane.errors import WaneError  # noqa: E402
 from wane.order_statistics import OrderStatistics  # noqa: E402
-from wane.panel import Groups, Panel  # noqa: E402
+from wane.panel import GroupedPanel, Groups, Panel  # noqa: E402
 from wane.state.encoding import dumps, loads  # noqa: E402
 from wane.state.files import payload, rebuilt  # noqa: E402
+from wane.state.recovery import Snapshot  # noqa: E402
 from wane.trackers.history import History  # noqa: E402
 from wane.trackers.lagged import Lagged  # noqa: E402
 
@@ -51,6 +53,8 @@ LONG = 12  # of an array that has more entries, as many are attacked, chosen by 
 ROUNDS = 100
 ROOM = 1 << 30  # bytes that an attack may use beyond what the process has
 PATIENCE = 30  # seconds
+COLUMNS = ["day", Quantiles("size", 3)]  # of groups
+ROWS = "rows of a panel"
 
 
 # What is attacked
@@ -75,6 +79,10 @@ def others():
         "groups-pool": Groups("pool", alpha=0.1),
         "panel-levels": Panel("simple-ogd", [0.1, 0.2], "cqr"),
         "conformal-auto": OnlineConformal("auto", alpha=0.1, window=5, history=4, max_pending=6),
+        "conformal-groups": OnlineConformal("magl", alpha=[0.1, 0.3], window=5, history=4, groups=COLUMNS),
+        "grouped": GroupedPanel(COLUMNS, "magl", [0.1, 0.3]),
+        "grouped-pool": GroupedPanel(COLUMNS, "pool"),
+        "journal": Snapshot(3, OnlineConformal("magl", alpha=0.1, window=5, history=4)),
     }
     for name in metrics.__all__:
         cls = getattr(metrics, name)
@@ -82,6 +90,28 @@ def others():
             known = {"alpha": 0.1, "k": 10}
             made[f"metric-{name}"] = cls(**{k: v for k, v in known.items() if k in cls.parameters})
     return made
+
+
+def rows_of(panel):
+    """The state of a panel as rows of bytes, in plain data."""
+    play(panel, 20)
+    ids, rows = panel.rows()
+    shared = panel.shared()
+    made = {"class": ROWS, "ids": ids, "rows": [{"hex": row.hex()} for row in rows]}
+    return {**made, "shared": None if shared is None else {"hex": shared.hex()}}
+
+
+def from_hex(row):
+    return bytes.fromhex(row["hex"]) if isinstance(row, dict) and "hex" in row else row
+
+
+def loaded(state, given):
+    """The object whose state this is."""
+    if not isinstance(state, dict) or state.get("class") != ROWS:
+        return rebuilt(state, dict(given))
+    rows, shared = state["rows"], state["shared"]
+    rows = [from_hex(row) for row in rows] if isinstance(rows, list) else rows
+    return Panel.from_rows(given, state["ids"], rows, from_hex(shared))
 
 
 def targets():
@@ -97,15 +127,22 @@ def targets():
             thing.warm_start([1.0, 2.0, 3.0])
         play(thing, 20)
         found[name] = loads(dumps(thing.state_dict())), {}
+    for method in ("magl", "auto", "pool", "split"):
+        settings = {"method": method, "alpha": 0.1, "on_unbounded": "allow"}
+        found[f"rows-{method}"] = rows_of(Panel(**settings)), settings
     for state, given in found.values():
-        rebuilt(state, dict(given))  # what is not attacked is loaded, or the attacks would say nothing
+        loaded(state, given)  # what is not attacked is loaded, or the attacks would say nothing
     return found
 
 
 def play(thing, rounds):
     """Let the object predict and learn for so many rounds, in a batch and one at a time; NaN is an error."""
     given = fixtures.inputs(thing, 0, rounds)
-    if isinstance(thing, ManySeries):
+    if isinstance(thing, Snapshot):
+        play(thing.object, rounds)
+    elif isinstance(thing, (OnlineConformal, GroupedPanel)) and getattr(thing, "grouping", True):
+        play_groups(thing, given)
+    elif isinstance(thing, ManySeries):
         for i, x in enumerate(given):
             series = "ab"[i % 2]
             refuse_nan(thing.update(thing.predict(x, series=series).id, 1.0, series=series).explanation.radius)
@@ -135,6 +172,23 @@ def play(thing, rounds):
             for x in given[:20]:
                 thing.predict([0, 1], [x, x])
                 thing.update([0, 1], [1.0, x])
+
+
+def play_groups(thing, given):
+    """Let an object with groups play a batch, and then rounds one at a time."""
+    rows = len(given)
+    groups = {"day": [("mo", "tu", None)[t % 3] for t in range(rows)], "size": given}
+    if isinstance(thing, GroupedPanel):
+        thing.run([t % 3 for t in range(rows)], given, [1.5] * rows, groups, delay=2)
+        for t, x in enumerate(given[:20], 1):
+            made = thing.predict([0, t], [x, x], {"day": ["mo", t], "size": [x, 1.0]})
+            refuse_nan(*made.radius[0].ravel().tolist())
+            thing.update([0, t], [1.0, x])
+    else:
+        refuse_nan(*thing.run(given, [1.5] * rows, 2, groups=groups).radius.ravel().tolist())
+        for t, x in enumerate(given[:20]):
+            thing.update(thing.predict(x, groups={"day": t, "size": x}).id, 1.0)
+    thing.group_metrics()
 
 
 def feed(metric, given):
@@ -180,6 +234,9 @@ def places(data, rng, path=()):
     if isinstance(data, dict):
         if "base64" in data:
             yield (*path, "$packed"), data
+        if "hex" in data:
+            yield (*path, "hex"), data
+            return
         for key, value in data.items():
             if key != "class":
                 yield from places(value, rng, (*path, key))
@@ -198,6 +255,8 @@ def attacks(data, rng):
     for path, value in places(data, rng):
         if path and path[-1] == "$packed":
             yield from ((path, new) for new in packed(value, rng))
+        elif path and path[-1] == "hex":
+            yield from ((path, new.hex()) for new in changed_bytes(bytes.fromhex(value["hex"]), rng))
         elif isinstance(value, list):
             for new in ([], value[:-1], [*value, *value[-1:]], value * 3, [value], ["text"] * len(value), None, 1.0):
                 yield path, new
@@ -226,6 +285,18 @@ def packed(data, rng):
         yield data | {"shape": shape}
 
 
+def changed_bytes(row, rng):
+    """Bytes in which a number is written over others, anywhere, and bytes that are cut or longer."""
+    for at in rng.sample(range(len(row) - 7), min(len(row) - 7, 5 * LONG)):
+        for value in NUMBERS:
+            new = struct.pack("<d", value) if isinstance(value, float) else (value % 2**64).to_bytes(8, "little")
+            yield row[:at] + new + row[at + 8 :]
+    for end in rng.sample(range(len(row)), min(len(row), LONG)):
+        yield row[:end]
+    yield row + row
+    yield row + b"\0"
+
+
 def changed(data, path, new):
     """A copy of plain data with one place changed."""
     data = copy.deepcopy(data)
@@ -243,7 +314,7 @@ def changed(data, path, new):
 def attack(state, given):
     """What became of a state: a word. Words in ``ALLOWED`` are good."""
     try:
-        thing = rebuilt(state, dict(given))
+        thing = loaded(state, given)
     except WaneError as error:
         return "memory" if short_of_memory(error) else "refused"
     except BaseException as error:

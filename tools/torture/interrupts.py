@@ -21,8 +21,8 @@ from operator import methodcaller
 import numpy as np
 
 import wane
-from wane.conformal import ManySeries
-from wane.panel import Groups
+from wane.conformal import ManySeries, Quantiles
+from wane.panel import GroupedPanel, Groups
 
 ROUNDS = 8  # calls of predict and update before the next interrupt, at most
 TIMED = 3  # sequences that are played in peace first, to learn how long one takes
@@ -57,6 +57,27 @@ class Replayed(Single):
         for _ in range(rng.randrange(1, 4)):
             y = np.random.default_rng(rng.randrange(2**32)).normal(size=rng.randrange(1, 30))
             yield methodcaller("run", np.zeros(len(y)), y, rng.choice([0, 2]))
+
+
+COLUMNS = ["day", Quantiles("size", 3)]  # groups that overlap
+
+
+def of_groups(rng, rows):
+    """The groups of some rows; from time to time one is new."""
+    days = [rng.choice(["mo", "tu", None, f"day {rng.randrange(1000)}"]) for _ in range(rows)]
+    return {"day": days, "size": [rng.gauss(0, 1) for _ in range(rows)]}
+
+
+class InGroups(Single):
+    """An ``OnlineConformal`` with groups, step by step and by whole histories."""
+
+    def calls(self, rng):
+        for t in range(self.thing.predictions, self.thing.predictions + rng.randrange(1, ROUNDS)):
+            groups = {name: values[0] for name, values in of_groups(rng, 1).items()}
+            yield methodcaller("predict", self.outputs(rng.gauss(0, 1)), id=f"t{t}", groups=groups)
+            yield methodcaller("update", f"t{t}", rng.gauss(0, 2))
+        rows = rng.randrange(0, 4)
+        yield methodcaller("run", np.zeros(rows), [rng.gauss(0, 2) for _ in range(rows)], groups=of_groups(rng, rows))
 
 
 class Ahead:
@@ -123,6 +144,25 @@ class Grouped(Many):
             yield methodcaller("update", ids, draw(size=len(ids)))
 
 
+class ManyInGroups(Many):
+    """A ``GroupedPanel`` by ticks and by whole histories."""
+
+    def __init__(self, method, alpha=0.1, **settings):
+        self.thing = GroupedPanel(COLUMNS, method, alpha, **settings)
+
+    def calls(self, rng):
+        draw = np.random.default_rng(rng.randrange(2**32)).normal
+        for _ in range(rng.randrange(1, 4)):
+            ids = np.array(self.ids(rng))
+            n = len(ids)
+            if rng.random() < 0.3:
+                rows = np.repeat(ids, 3), np.zeros(3 * n), draw(size=3 * n), of_groups(rng, 3 * n)
+                yield methodcaller("run", *rows, rng.choice([0, 2]))
+            else:
+                yield methodcaller("predict", ids, np.zeros(n), of_groups(rng, n))
+                yield methodcaller("update", ids, draw(size=n))
+
+
 KINDS = {
     "OnlineConformal magl": lambda: Single("magl"),
     "OnlineConformal auto": lambda: Single("auto"),
@@ -131,6 +171,7 @@ KINDS = {
     "OnlineConformal portfolio": lambda: Single("portfolio"),
     "OnlineConformal split": lambda: Single("split", on_unbounded="allow"),
     "OnlineConformal.run magl, 2 levels": lambda: Replayed("magl", [0.1, 0.3]),
+    "OnlineConformal magl, 2 levels, groups": lambda: InGroups("magl", [0.1, 0.3], groups=COLUMNS),
     "Horizons magl": lambda: Ahead("magl"),
     "ManySeries magl": lambda: Named("magl"),
     "Panel magl": lambda: Many("magl", threads=1),
@@ -141,6 +182,9 @@ KINDS = {
     "Panel split": lambda: Many("split", on_unbounded="allow"),
     "Groups magl": lambda: Grouped("magl"),
     "Groups pool": lambda: Grouped("pool"),
+    "GroupedPanel magl, 2 levels": lambda: ManyInGroups("magl", [0.1, 0.3]),
+    "GroupedPanel pool": lambda: ManyInGroups("pool"),
+    "GroupedPanel split": lambda: ManyInGroups("split", on_unbounded="allow"),
 }
 
 

@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from wane.checks import described, number, whole
 from wane.errors import InputError, InputTypeError
 from wane.order_statistics import OrderStatistics
 from wane.state.encoding import checked_key, decode_key, encode_key
+from wane.state.one_step import in_one_step
 from wane.trackers.grouped import EVERYTHING
 
 RECENT = 10_000  # values from which the quantiles of a column are learned
@@ -51,7 +53,7 @@ class Cuts:
 
     >>> cuts = Cuts(2)
     >>> for x in [1.0, 2.0, 3.0]:
-    ...     cuts.add(x)
+    ...     in_one_step(*cuts.adding(x))
     >>> cuts.part(0.5), cuts.part(9.0)
     ('1/2', '2/2')
     """
@@ -60,7 +62,7 @@ class Cuts:
         """Begin with some values."""
         self.parts, self.recent, self.sorted = parts, deque[float](), OrderStatistics()
         for value in values:
-            self.add(value)
+            in_one_step(*self.adding(value))
 
     def part(self, value: float) -> str:
         """Return the name of the part that a value belongs to, if it is the next one; a tie counts as half below."""
@@ -69,12 +71,12 @@ class Cuts:
         rank = 0.5 * (below + most + 1) / (bag.size + 1)
         return f"{min(int(self.parts * rank), self.parts - 1) + 1}/{self.parts}"
 
-    def add(self, value: float) -> None:
-        """Learn a value, and forget the oldest if there are many."""
-        self.sorted.insert(value)
-        self.recent.append(value)
-        if len(self.recent) > RECENT:
-            self.sorted.remove(self.recent.popleft())
+    def adding(self, value: float) -> list[partial[Any]]:
+        """Return what learns a value, and forgets the oldest if there are many."""
+        steps = [partial(self.sorted.insert, value), partial(self.recent.append, value)]
+        if len(self.recent) == RECENT:
+            steps += [partial(self.sorted.remove, self.recent[0]), partial(self.recent.popleft)]
+        return steps
 
     def __copy__(self) -> Cuts:
         """Return a copy that shares nothing."""
@@ -124,7 +126,7 @@ class Grouping:
 
     def labels(self) -> tuple[str, ...]:
         """Return a text for each group, by which trackers call it; all differ."""
-        return tuple(f"{column}={value!r}" for column, value in self.groups)
+        return tuple(label(*group) for group in self.groups)
 
     def checked(self, given: Any, rows: int | None = None) -> list[Any]:
         """Return what was given for each column, in order; an error unless there is something for each of them.
@@ -161,42 +163,39 @@ class Grouping:
 
     def find(self, given: Any) -> tuple[int, ...]:
         """Return the numbers of the groups of a row, 0 for none. New ones get the numbers that they will have."""
-        fresh: dict[Any, int] = {}
-        found = []
-        for key in self.keys(self.checked(given)):
-            if key is None:
-                found.append(0)
-            elif key in self.places:
-                found.append(self.places[key])
-            else:
-                found.append(fresh.setdefault(key, len(self.groups) + len(fresh) + 1))
-        return tuple(found)
+        return self.taking(self.checked(given))[0]
 
     def take(self, given: Any) -> tuple[int, ...]:
         """Do what ``find`` does, and learn the values: new groups exist from now on."""
-        return self._take(self.checked(given))
+        numbers, _, steps = self.taking(self.checked(given))
+        in_one_step(*steps)
+        return numbers
 
     def take_rows(self, given: Any, rows: int) -> np.ndarray:
         """Do what ``take`` does for many rows, in order; returns an array with a row for each of them."""
         columns = self.checked(given, rows)
         made = np.zeros((rows, len(columns)), dtype=np.int64)
         for t, values in enumerate(zip(*columns, strict=True)):
-            made[t] = self._take(list(values))
+            made[t], _, steps = self.taking(list(values))
+            in_one_step(*steps)
         return made
 
-    def _take(self, values: list[Any]) -> tuple[int, ...]:
-        found = []
+    def taking(self, values: list[Any]) -> tuple[tuple[int, ...], dict[Any, int], list[partial[Any]]]:
+        """Return the numbers of the groups of a row, those that are new, and functions written in C that learn it."""
+        fresh: dict[Any, int] = {}
+        numbers, steps = [], []
         for name, value, key in zip(self.names, values, self.keys(values), strict=True):
             if key is None:
-                found.append(0)
+                numbers.append(0)
                 continue
-            if name in self.cuts:
-                self.cuts[name].add(float(value))
             if key not in self.places:
-                self.groups.append(key)
-                self.places[key] = len(self.groups)
-            found.append(self.places[key])
-        return tuple(found)
+                fresh[key] = len(self.groups) + len(fresh) + 1
+            numbers.append(fresh[key] if key in fresh else self.places[key])
+            if name in self.cuts:
+                steps += self.cuts[name].adding(float(value))
+        if fresh:
+            steps += [partial(self.places.update, fresh), partial(self.groups.extend, fresh)]
+        return tuple(numbers), fresh, steps
 
     def __copy__(self) -> Grouping:
         """Return a copy that shares nothing that changes."""
@@ -228,6 +227,15 @@ class Grouping:
                 raise InputError(f"{name} has more than {RECENT} recent values", argument="groups")
             made.cuts[name] = Cuts(cuts.parts, values)
         return made
+
+
+def label(column: str, value: Any) -> str:
+    """Return the text by which trackers call a group.
+
+    >>> label("weekday", 3)
+    'weekday=3'
+    """
+    return f"{column}={value!r}"
 
 
 def missing(value: Any) -> bool:

@@ -7,12 +7,14 @@ the note of the prediction, so that a late label teaches the groups of its own r
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wane.checks import described
 from wane.conformal.foresight import checked_context, checked_contexts
+from wane.conformal.grouping import label
 from wane.errors import InputError
 from wane.metrics.groups import GroupMetrics
 from wane.trackers import Grouped, Tracker
@@ -83,6 +85,14 @@ def rows_by_step(groups: Any, rows: int, steps: int) -> list[Any]:
             raise InputError(problem, about="groups")
     each = [by_step({name: values[i] for name, values in groups.items()}, steps) for i in range(rows)]
     return [{name: [row[h][name] for row in each] for name in groups} for h in range(steps)]
+
+
+def taking(oc: OnlineConformal, groups: Any) -> list[partial[Any]]:
+    """Return what lets groups that are new exist from now on, with a learner in every tracker."""
+    _, new, steps = oc.grouping.taking(oc.grouping.checked(groups))
+    trackers: Any = oc._levels.trackers
+    names = tuple(label(*group) for group in new)
+    return [*steps, *(partial(tracker.add_groups, names) for tracker in trackers if names)]
 
 
 def add(oc: OnlineConformal) -> None:

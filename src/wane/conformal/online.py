@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy, deepcopy
+from functools import partial
 from typing import Any
 
 from wane.checks import described, discount_factor, whole
@@ -23,6 +24,7 @@ from wane.scores import Score, as_score
 from wane.state.encoding import checked_key
 from wane.state.files import known
 from wane.state.forks import SINGLE, lock_of
+from wane.state.one_step import in_one_step
 from wane.trackers import Tracker
 
 INFINITY = math.inf
@@ -138,10 +140,10 @@ class OnlineConformal:
         """
         with self._lock:
             prepared = self._prepare(output, None if id is None else checked_key(id), context, groups)
-            if self.grouping is not None:
-                self.grouping.take(groups)
-                groups_in.add(self)
-            self._waiting.add_prepared(prepared)
+            if self.grouping is None:
+                self._waiting.add_prepared(prepared)
+            else:
+                in_one_step(*groups_in.taking(self, groups), partial(self._waiting.add_prepared, prepared))
             return prepared[0]
 
     def preview(self, output: Any, context: Any = None, groups: Any = None) -> Prediction:
@@ -246,8 +248,7 @@ class OnlineConformal:
             else:
                 newest = waiting.made - 1 - whole("older_than", older_than, 0)
                 gone = [k for k, made in waiting.pending.items() if made.number < newest]
-            for k in gone:
-                waiting.expire(k)
+            in_one_step(*[partial(waiting.expire, k) for k in gone])
             return gone
 
     def metrics(self) -> Metrics | dict[float, Metrics]:

@@ -117,7 +117,7 @@ def restored(
         kept = checked_note(numbers(note[0], oc._levels.noted), radii) if note else ()
         output = oc.score.output(decode_value(output))
         key = decode_key(id)
-        waiting.pending[key] = Made(key, whole("number", number, 0), output, u, radii, widths, kept)
+        waiting.pending[key] = Made(key, whole("number", number, 0, waiting.made), output, u, radii, widths, kept)
     for id, status, radii, *rest in memory["closed"]:
         more = [tuple(v) if isinstance(v, list) else v for v in map(decoded, rest)]
         waiting.closed[decode_key(id)] = (status, numbers(radii, len(trackers)), *more)

@@ -10,12 +10,13 @@ import pyarrow as pa
 import ray.data
 
 from wane.checks import described, whole
-from wane.errors import InputTypeError
+from wane.errors import InputError, InputTypeError
 from wane.panel.partitions import Plan
 
 __all__ = ["run", "split"]
 
 GROUP = "wane: group"  # a column of our own while rows are dealt out
+LOOK = 1_000  # rows of pandas from which types are taken
 
 
 def run(
@@ -92,11 +93,12 @@ def split(table: Any, *, id: str, prefix: str = "") -> tuple[Any, Any]:
 
 
 def schema_of(ds: Any) -> pa.Schema:
-    """Return the Arrow schema of a dataset."""
-    found = ds.schema()
-    schema = found.base_schema if hasattr(found, "base_schema") else found
+    """Return the Arrow schema of a dataset; blocks of pandas do not know theirs, and one is looked at."""
+    if (found := ds.schema()) is None:
+        raise InputError("has no rows, so that its columns are not known", about="ds")
+    schema = found.base_schema
     if not isinstance(schema, pa.Schema):
-        schema = pa.Schema.from_pandas(schema.empty_table() if hasattr(schema, "empty_table") else schema)
+        schema = ds.take_batch(LOOK, batch_format="pyarrow").schema
     return schema.remove_metadata()
 
 

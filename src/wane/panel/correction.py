@@ -7,6 +7,7 @@ from the misses of the radii that were played. It never tells the panel, so any 
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,7 @@ class Correction:
         due = self.tail.pos + self.lag <= self.seen[self.tail.place]
         if due.any():
             rows = self.tail.take(np.flatnonzero(due))
-            self.learn(rows.place, rows.below, rows.above, rows.radii, rows.notes.astype(np.intp))
+            self.learning(rows.place, rows.below, rows.above, rows.radii, rows.notes.astype(np.intp))()
             self.tail = self.tail.take(np.flatnonzero(~due))
 
     def predict(self, places: np.ndarray, base: np.ndarray, floors: np.ndarray, members: np.ndarray) -> np.ndarray:
@@ -186,13 +187,13 @@ class Correction:
         self.seen[places] += 1
         return radii
 
-    def learn(
+    def learning(
         self, places: np.ndarray, below: np.ndarray, above: np.ndarray, radii: np.ndarray, members: np.ndarray
-    ) -> None:
-        """Learn labels together, given as scores; NaN means none."""
+    ) -> partial[Any]:
+        """Return what learns labels together, given as scores; NaN means none."""
         arrays = (places, members, below, above, np.ascontiguousarray(radii), self.units, np.arange(len(places)))
         learners: Any = self.learners
-        learners.learn(*[array.data for array in arrays], 0, len(places))
+        return partial(learners.learn, *[array.data for array in arrays], 0, len(places))
 
     def __copy__(self) -> Correction:
         """Return a copy that shares nothing that changes."""

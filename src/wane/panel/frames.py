@@ -217,7 +217,7 @@ def play_grouped(
     model = tuple(c[sorted_rows] for c in model) if isinstance(model, tuple) else model[sorted_rows]
     times = None if times is None else times[sorted_rows]
     groups = {name: [values[t] for t in sorted_rows.tolist()] for name, values in groups.items()}
-    with panel._lock, panel.base._lock, Undo(panel.base):
+    with panel._lock, panel.base._lock, panel._undo():
         places = np.repeat(panel.base.index.places(ids, add=True), np.diff(starts))
         played = panel._run_at(places, model, labels[sorted_rows], delay, times, groups)
     return played.unsorted(sorted_rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from functools import partial
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from wane.panel import ticks
 from wane.panel.arrays import Intervals, Played
 from wane.panel.correction import Correction
 from wane.panel.panel import Panel
-from wane.panel.undo import Undo, in_one_step
+from wane.panel.undo import Undo
 from wane.state import data as plain_data
 from wane.state.files import known
 from wane.state.forks import CONTAINER, lock_of
@@ -75,17 +76,20 @@ class GroupedPanel:
         base, settings = self.base, self.settings
         with self._lock:
             columns = settings.columns_of(outputs)
-            grouping = copy.copy(self.correction.grouping)
-            members = grouping.take_rows(groups, len(columns)).astype(np.intp)
-            made = base.predict(ids, outputs)
-            places = base.index.places(ids)
             own = settings.outputs_of(columns)
-            cold = np.isnan(made.lower.reshape(len(places), -1)[:, 0])
-            radii = np.where(cold[:, None], np.nan, base.radii[places])
-            self.correction.grouping = grouping
-            self.correction.make_room(len(base.index))
-            played = self.correction.predict(places, radii, settings.floors(own), members)
-            shown = np.where(cold[:, None], base.radii[places], played)
+            correction = copy.copy(self.correction)  # it takes the place of the other with the predictions of the panel
+            members = correction.grouping.take_rows(groups, len(columns)).astype(np.intp)
+            played = shown = np.empty((0, settings.width))
+
+            def correct(places: np.ndarray, radii: np.ndarray, cold: np.ndarray) -> list[partial[Any]]:
+                nonlocal played, shown
+                correction.make_room(int(places.max(initial=-1)) + 1)
+                bare = np.where(cold[:, None], np.nan, radii)
+                played = correction.predict(places, bare, settings.floors(own), members)
+                shown = np.where(cold[:, None], radii, played)
+                return [partial(setitem, vars(self), "correction", correction)]
+
+            base._predict(ids, outputs, correct)
             ends = [settings.intervals(own, played, i)[:2] for i in range(len(settings.alphas))]
             lower, upper = (np.stack([end[side] for end in ends], axis=1) for side in (0, 1))
             return base._intervals(ids, shown, lower, upper)
@@ -93,19 +97,14 @@ class GroupedPanel:
     def update(self, ids: Any, y: Any) -> None:
         """Learn the labels of the last predictions of these series, as ``Panel.update`` does."""
         with self._lock, self.base._lock:
-            panel, correction = self.base, self.correction
-            batch = ticks.checked(panel, ids, y)
+            correction = self.correction
+            batch = ticks.checked(self.base, ids, y)
             places = batch.places
             # The counts are about the intervals that were shown.
-            own, played = panel.radii[places], correction.radii[places]
-            panel.radii[places] = np.where(np.isnan(played), own, played)
-            counts = ticks.counting(batch)[:4]
-            panel.radii[places] = own
-            ticks.learn(batch)
-            in_one_step(
-                *counts,
-                partial(correction.learn, places, batch.below, batch.above, played, correction.members[places]),
-            )
+            own, played = self.base.radii[places], correction.radii[places]
+            counts = ticks.counting(batch, np.where(np.isnan(played), own, played))[:4]
+            learning = correction.learning(places, batch.below, batch.above, played, correction.members[places])
+            ticks.learn(batch, also=[*counts, learning])
 
     def run(self, ids: Any, outputs: Any, y: Any, groups: Any, delay: int = 0, *, times: Any = None) -> Intervals:
         """Play whole histories, as ``Panel.run`` does; ``groups`` has an array for each column.
@@ -113,15 +112,21 @@ class GroupedPanel:
         Groups are shared by the series, so rows are played in order of time. Without ``times`` the k-th rows of all
         series are taken as one moment.
         """
-        with self._lock, self.base._lock, Undo(self.base):
+        with self._lock, self.base._lock, self._undo():
             places = self.base.index.places(ids, add=True)
             played = self._run_at(places, outputs, y, delay, times, groups)
             return self.base._intervals(ids, played.radii, played.lower, played.upper)
 
+    def _undo(self) -> Undo:
+        """Return the block in which ``_run_at`` is called."""
+        undo = Undo(self.base)
+        undo.steps.append(partial(setattr, self, "correction", self.correction))
+        return undo
+
     def _run_at(
         self, places: np.ndarray, outputs: Any, y: Any, delay: Any, times: Any, groups: Any, more: bool = False
     ) -> Played:
-        """Do what ``run`` does for rows whose series are at these places; the caller holds locks and an ``Undo``."""
+        """Do what ``run`` does for rows whose series are at these places; the caller holds locks and ``_undo``."""
         correction = copy.copy(self.correction)
         played = correction.run(self.base, places, outputs, y, delay, times, groups, more)
         self.correction = correction

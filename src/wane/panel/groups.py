@@ -59,7 +59,7 @@ class Groups:
             parent, children = self.parent, self.children
             if children.pools:
                 refuse_repeated([id for id, _ in keys])
-                made = children._predict(keys, outputs, partial(self._last.update, keys))
+                made = children._predict(keys, outputs, lambda *_: [partial(self._last.update, keys)])
                 return Intervals(made.alpha, ids, made.lower, made.upper, made.radius)
             with Undo(parent, children) as undo:
                 undo.steps.append(partial(setattr, self, "_last", dict(self._last)))

@@ -42,7 +42,7 @@ def refuse_impossible(panel: Panel) -> None:
         "widths": ~np.isnan(panel.widths[:n]),
         "unbounded": (panel.unbounded[:n] >= 0) & (panel.unbounded[:n] <= labels[:, None]),
         "states": possible_states(panel),
-        "notes": np.isfinite(panel.notes[:n]),
+        "notes": possible_notes(panel, panel.notes[:n]),
     }
     for name, entries in good.items():
         rows = entries.reshape(n, -1).all(axis=1)
@@ -57,7 +57,7 @@ def refuse_impossible(panel: Panel) -> None:
         "pos": (tail.pos >= 0) & (tail.pos < panel.seen[tail.place]),
         "below": (np.isnan(scores) | ((scores <= EXTREME) & (scores >= (-EXTREME if signed else 0.0)))).all(axis=1),
         "radii": (~(tail.radii < 0.0) | signed).all(axis=1),
-        "notes": np.isfinite(tail.notes).all(axis=1),
+        "notes": possible_notes(panel, tail.notes).all(axis=1),
     }
     for name, rows in late.items():
         if not rows.all():
@@ -87,6 +87,13 @@ def possible_states(panel: Panel) -> np.ndarray:
         panel.settings.levels.read(states, i)
         good[i] = all(part.misfit() is None for part in related)
     return good
+
+
+def possible_notes(panel: Panel, notes: np.ndarray) -> np.ndarray:
+    """Say which numbers that were kept with predictions are possible."""
+    if not panel.pools:
+        return np.isfinite(notes)
+    return np.concatenate([pool.possible_notes(notes) for pool in panel.pools], axis=1)
 
 
 def parts(thing: Any) -> list[Any]:

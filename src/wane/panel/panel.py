@@ -26,9 +26,10 @@ from wane.panel.settings import PanelSettings
 from wane.panel.sorting import order_of
 from wane.panel.state import rebuild, state_dict
 from wane.panel.tail import Tail
-from wane.panel.undo import Undo, in_one_step, keep
+from wane.panel.undo import Undo, keep
 from wane.state.files import known
 from wane.state.forks import SINGLE, lock_of
+from wane.state.one_step import in_one_step
 
 
 @known
@@ -162,8 +163,12 @@ class Panel:
         """
         return self._predict(ids, outputs)
 
-    def _predict(self, ids: Any, outputs: Any, *also: partial[Any]) -> Intervals:
-        """Do what ``predict`` does, and these functions, written in C, in the step that takes the predictions over."""
+    def _predict(self, ids: Any, outputs: Any, also: Callable[..., list[partial[Any]]] | None = None) -> Intervals:
+        """Do what ``predict`` does, and more in the step that takes the predictions over.
+
+        ``also`` is told the places of the series, their radii, and where there is no interval. It changes nothing, and
+        returns functions that are written in C.
+        """
         settings, columns, undo = self.settings, self.settings.columns_of(outputs), Undo(self)
         with self._lock, undo if self.pools else nullcontext():  # a moment begins with changes to what is shared
             index = copy.copy(self.index)  # everything is prepared beside what there is
@@ -183,6 +188,7 @@ class Panel:
 
             over_threads(self, play, ticks.slices(len(places)), len(places))
             settings.refuse_unbounded(radii)
+            more = [] if also is None else also(places, radii, np.isnan(ends[0, :, 0]))
             made = self._intervals(ids, radii, *ends)
             in_one_step(  # taken over as a whole
                 partial(setitem, self.outputs, places, columns),
@@ -191,7 +197,7 @@ class Panel:
                 partial(setitem, self.waiting, places, True),
                 partial(setitem, self.seen, places, self.seen[places] + 1),
                 partial(setitem, vars(self), "index", index),
-                *also,
+                *more,
                 partial(setitem, vars(undo), "done", True),  # a signal from here on comes after the prediction
             )
             return made

@@ -21,8 +21,9 @@ from wane.panel.clock import NEVER, clock_of, labels_known, moments_of, older_la
 from wane.panel.moments import group_rows, learn_rows, play_moments, predict_rows
 from wane.panel.pool import Pool
 from wane.panel.tail import Tail
-from wane.panel.undo import in_one_step, keep
+from wane.panel.undo import keep
 from wane.scores import CQR, Normalised, Score
+from wane.state.one_step import in_one_step
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.checks import described
+from wane.checks import described, listed
 from wane.conformal.levels import Levels
 from wane.errors import InputError, InputTypeError
 from wane.panel.limits import refuse_impossible
@@ -90,7 +90,7 @@ def use_shared(panel: Panel, given: Any) -> None:
 def from_rows(panel: Panel, ids: Any, given: Sequence[bytes]) -> None:
     """Fill a panel that has no streams yet. After an error the panel must not be used."""
     # Give each id a place in the panel.
-    given = list(given)
+    given = listed("rows", given)
     for i, row in enumerate(given):
         if not isinstance(row, (bytes, bytearray, memoryview)):
             raise InputTypeError(f"must be bytes, got {described(row)}", about="rows", row=i, cure=OTHER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import setitem
@@ -27,7 +28,8 @@ from wane.panel.batch import (
     threads_for,
 )
 from wane.panel.tail import Tail
-from wane.panel.undo import Undo, in_one_step, keep
+from wane.panel.undo import Undo, keep
+from wane.state.one_step import in_one_step
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
@@ -103,17 +105,18 @@ def checked(panel: Panel, ids: Any, y: Any) -> Batch:
     return Batch(panel, places, known, cold, below, above)
 
 
-def learn(*batches: Batch) -> None:
+def learn(*batches: Batch, also: Sequence[partial[Any]] = ()) -> None:
     """Learn the labels of batches, each of a panel of its own: all of them or, after an exception, none.
 
-    Labels of streams that still warm up are kept until there are enough of them.
+    Labels of streams that still warm up are kept until there are enough of them. ``also`` are functions, written in C,
+    that are called in the step that completes the change.
     """
-    counts = [step for batch in batches for step in counting(batch)]
+    counts = [*(step for batch in batches for step in counting(batch)), *also]
     # Compiled trackers that cannot fail learn in one step with the counts, which no signal can interrupt.
     if not any(needs_undo(batch) for batch in batches):
         in_one_step(*[step for batch in batches for step in learning(batch)], *counts)
         return
-    with Undo(*[batch.panel for batch in batches]):
+    with Undo(*[batch.panel for batch in batches]) as undo:
         for batch in batches:
             panel, places, cold = batch.panel, batch.places, batch.cold
             keep(panel, places)
@@ -134,7 +137,7 @@ def learn(*batches: Batch) -> None:
                 new = Tail(places[cold], panel.seen[places[cold]] - 1, *waiting)
                 panel.tail = Tail.joined([panel.tail, new])
                 warm_streams(panel, places[cold])
-        in_one_step(*counts)
+        in_one_step(*counts, partial(setitem, vars(undo), "done", True))
 
 
 def needs_undo(batch: Batch) -> bool:
@@ -177,11 +180,14 @@ def seen_before(panel: Panel, places: np.ndarray) -> np.ndarray:
     return foreseen(settings.levels, settings.score, panel.seen[places] - 1, settings.floors(outputs), outputs)
 
 
-def counting(batch: Batch) -> list[partial[Any]]:
-    """Return what adds a batch to the counts of ``Panel.summary``, and lets its predictions wait no more."""
+def counting(batch: Batch, played: Any = None) -> list[partial[Any]]:
+    """Return what adds a batch to the counts of ``Panel.summary``, and lets its predictions wait no more.
+
+    ``played`` are the radii of the intervals that the user saw, if not those of the panel.
+    """
     panel, places, below = batch.panel, batch.places, batch.below
     settings = panel.settings
-    radii = settings.shown(panel.radii[places], ~panel.warm[places])
+    radii = settings.shown(panel.radii[places] if played is None else played, ~panel.warm[places])
     outputs = settings.outputs_of(panel.outputs[places])
     judged = ~np.isnan(below) & ~np.isnan(radii[:, 0])  # streams with a label and an interval
     misses, widths, unbounded = panel.misses[places], panel.widths[places], panel.unbounded[places]

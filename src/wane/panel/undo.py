@@ -1,14 +1,11 @@
 """Changes to panels that are made whole or not at all, also when a signal interrupts them.
 
-A signal handler of Python runs between two steps of the interpreter, and may raise, as Ctrl-C does. So a change is
-either made by functions that are written in C and called one after the other without the interpreter, by
-``in_one_step``, or it is undone after an exception, by ``Undo``.
+A change is either made by ``wane.state.one_step``, or it is undone after an exception, by ``Undo``.
 """
 
 from __future__ import annotations
 
 import copy
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,17 +16,6 @@ from wane.state import data as plain_data
 
 if TYPE_CHECKING:
     from wane.panel.panel import Panel
-
-
-def in_one_step(*steps: partial[Any]) -> None:
-    """Call functions that are written in C, one after the other. No signal is handled in between.
-
-    >>> seen = {}
-    >>> in_one_step(partial(seen.update, a=1), partial(seen.update, b=2))
-    >>> seen
-    {'a': 1, 'b': 2}
-    """
-    deque(map(partial.__call__, steps), maxlen=0)
 
 
 class Undo:

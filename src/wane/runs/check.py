@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wane.errors import FileError, MissingFileError, SavedFileError
-from wane.panel.groups import Groups
+from wane.panel import GroupedPanel, Groups
 from wane.runs.session import Session
 from wane.state.files import MAGIC, leftovers, rebuilt_from, stored
 from wane.state.locks import holder
@@ -168,7 +168,9 @@ def contents(thing: Any) -> dict[str, Any]:
         method = {"method": thing.panel.settings.method}
         return {"class": "state of wane run", **method, **contents(learned), **{"class": "state of wane run"}, **run}
     if isinstance(thing, Groups):
-        return {**contents(thing.parent), "class": "Groups", "children": len(thing.children)}
+        return {**contents(thing.parent), "class": "Groups", "groups": len(thing.children)}
+    if isinstance(thing, GroupedPanel):
+        return {**contents(thing.base), "class": "GroupedPanel", "groups": len(thing.correction.grouping.groups)}
     found: dict[str, Any] = {"class": type(thing).__name__}
     design: Any = getattr(thing, "settings", None)
     if hasattr(design, "method"):  # a panel
@@ -194,6 +196,8 @@ def contents(thing: Any) -> dict[str, Any]:
         found["predictions"] = sum(part.predictions for part in parts)
     if hasattr(thing, "steps"):
         found["steps"] = len(parts)
+    if getattr(thing, "grouping", None) is not None:
+        found["groups"] = len(thing.grouping.groups)
     if hasattr(thing, "pending"):
         found["pending"] = sum(len(part.pending()) for part in parts)
     return found

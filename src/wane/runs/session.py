@@ -96,7 +96,8 @@ class Session:
             return rows.where(0) + (f" and the {more:,} rows after it" if more else "")
 
         before = self.last
-        with located(where), self.panel._lock, Undo(self.panel):
+        undo = Undo(self.panel) if self.grouped is None else self.grouped._undo()
+        with located(where), self.panel._lock, undo:
             try:
                 places = self.panel.index.places(rows.ids, add=True)
                 if rows.times is not None and len(places):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wane.checks import whole
 from wane.errors import InputError, SavedFileError
 from wane.state.data import sentence
 from wane.state.encoding import decode_value, encode_key
@@ -37,7 +38,7 @@ class Snapshot:
         """The snapshot again; ``objects`` are the arguments of its object that plain data cannot hold."""
         if state["format"] != 1:
             raise InputError(f"the snapshot has format {state['format']!r}, this version reads 1", cure="upgrade wane")
-        return cls(int(state["sequence"]), rebuilt(state["object"], objects))
+        return cls(whole("sequence", state["sequence"], 0), rebuilt(state["object"], objects))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wane.checks import described, listed, positive, scalar, whole
+from wane.checks import described, listed, positive, room, scalar
 from wane.errors import InputError, InputTypeError
 from wane.trackers.base import Tracker
 from wane.trackers.calibrated import Given
@@ -27,6 +27,7 @@ EPSILON = 2.0  # how strong the correction of each group is, in mean scores
 LIMIT = 2.0  # times the largest score so far: the correction goes no further
 TINY = 1e-150  # the scale while all scores are 0
 EVERYTHING = "everything"  # the group of all rounds
+MOST_KINDS = 1_000  # kinds of groups; a state cannot ask for the memory of more
 NAN = float("nan")
 
 
@@ -93,7 +94,7 @@ class Grouped(Tracker):
         self.heard = base.context  # how many numbers of a round are for the base
         self.epsilon = positive("epsilon", epsilon)
         self.groups = checked_names(groups)
-        self.kinds = whole("kinds", kinds, 0)
+        self.kinds = room("kinds", kinds, 0, MOST_KINDS)
         self.unit = SteadyScale()
         self.table: Any = new_table(1 + len(self.groups)).data  # a row for everything, then one for each group
         self.members: Any = np.zeros(self.kinds).data  # the groups of the current round; 0 is none
