@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wane.panel.panel import Panel
 
 RELATED = (History, CoinBetting, Portfolio)  # checked one by one, which takes microseconds for each series
+LARGEST_LOG = 1500.0  # no logarithm of a ratio is larger, and notes of ``pool`` are logarithms but for two of them
 UNBACKED = 10**6  # numbers that the trackers of a panel without streams may keep
 
 
@@ -91,9 +92,14 @@ def possible_states(panel: Panel) -> np.ndarray:
 
 def possible_notes(panel: Panel, notes: np.ndarray) -> np.ndarray:
     """Say which numbers that were kept with predictions are possible."""
-    if not panel.pools:
-        return np.isfinite(notes)
-    return np.concatenate([pool.possible_notes(notes) for pool in panel.pools], axis=1)
+    good = np.isfinite(notes)
+    if panel.pools:
+        good &= np.abs(notes) <= LARGEST_LOG
+    for pool in panel.pools:
+        ages, sizes = notes[:, pool.note_at], notes[:, pool.size_at]
+        good[:, pool.note_at] = (ages >= -1.0) & (ages <= MOST)  # -1 is a prediction without an interval
+        good[:, pool.size_at] = (sizes >= 0.0) & np.isfinite(sizes)
+    return good
 
 
 def parts(thing: Any) -> list[Any]:

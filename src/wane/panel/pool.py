@@ -65,7 +65,6 @@ SHARE_TO_SOLVE = 50.0  # the shared part is solved anew when a 50th of the serie
 GRAIN, COARSE = 1024.0, 65536.0  # features are rounded to so many grains to the unit, logarithms and products to these
 ROUND = 6755399441055744.0  # 1.5 times 2 to the 52nd; floats of this size are whole: adding and subtracting it rounds
 HUGE = 1e150  # scores and sizes are at most so many units
-WIDEST_LOG = 745.0  # no logarithm of a number is larger, of either sign
 
 # Where things are in the memory of the shared part, its rows and its notes.
 STARTED, UNIT, SERIES, LABELS, PENDING, PLAYED, USUAL, MEAN_LOG, MEAN_SIZE, SLOPE, MOMENTS = range(11)
@@ -144,14 +143,6 @@ class Pool:
         good[:, N] &= np.floor(rows[:, N]) == rows[:, N]
         good[:, N_PLAYED] &= rows[:, N_PLAYED] <= rows[:, N]
         good[:, ROW + 1 :: 2] &= rows[:, ROW + 1 :: 2] <= rows[:, [N_PLAYED]]
-        return good
-
-    def possible_notes(self, notes):
-        """Say which notes predictions can have left: sizes, ages (-1 for none), and logarithms."""
-        own = notes[:, self.note_at : self.note_at + self.note]
-        good = np.abs(own) <= 2.0 * WIDEST_LOG
-        good[:, AT_N] = (own[:, AT_N] >= -1.0) & (own[:, AT_N] <= HUGE)
-        good[:, AT_SIZE] = (own[:, AT_SIZE] >= 0.0) & np.isfinite(own[:, AT_SIZE])
         return good
 
     def learned(self, states):
