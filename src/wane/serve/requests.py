@@ -21,7 +21,9 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # of each op: th
     "version": ((), ()),
     "stop": ((), ()),
 }
+KNOWN = {op: {"op", "request", *needed, *allowed} for op, (needed, allowed) in FIELDS.items()}
 NAMES = ("id", "series", "horizon")  # fields that are text or whole numbers
+NUMBERS = ("output", "y", "context")  # fields that are made of numbers
 KINDS = {  # of errors
     "json": "the line is not JSON in UTF-8, holds NaN or Infinity, or names a field twice",
     "too-long": "the line is longer than `--longest` bytes",
@@ -83,18 +85,25 @@ def checked(request: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         said = f"got {described(op)}" if "op" in request else "got none"
         raise Refused("request", f"op must be one of {', '.join(FIELDS)}, {said}")
     needed, allowed = FIELDS[op]
-    fields = {k: v for k, v in request.items() if k not in ("op", "request")}
-    if unknown := fields.keys() - {*needed, *allowed}:
+    if not request.keys() <= KNOWN[op]:
+        unknown = sorted(request.keys() - KNOWN[op])[0]
         takes = ", ".join((*needed, *allowed, "request"))
-        raise Refused("request", f"{op} has no field {described(sorted(unknown)[0])}: it takes {takes}")
-    fields = {k: v for k, v in fields.items() if v is not None}
-    if missing := [k for k in needed if k not in fields]:
-        raise Refused("request", f"{op} needs the field {missing[0]!r}")
-    for field in ("output", "y", "context"):
-        if field in fields and type(fields[field]) is not float:
-            refuse_booleans(field, fields[field])
-    fields = {k: name(k, v) if k in NAMES else v for k, v in fields.items()}
-    horizon = fields.get("horizon", 1)
+        raise Refused("request", f"{op} has no field {described(unknown)}: it takes {takes}")
+    for field in needed:
+        if request.get(field) is None:
+            raise Refused("request", f"{op} needs the field {field!r}")
+    fields = {}
+    for field, value in request.items():
+        if value is None or field in ("op", "request"):
+            continue
+        if field in NAMES:
+            value = name(field, value)
+        elif type(value) is not float and field in NUMBERS:
+            refuse_booleans(field, value)
+        fields[field] = value
+    if "horizon" not in fields:
+        return op, fields
+    horizon = fields["horizon"]
     if not isinstance(horizon, int) or not 1 <= horizon <= MOST_STEPS:
         raise Refused("request", f"horizon must be a whole number from 1 to {MOST_STEPS}, got {described(horizon)}")
     return op, fields
@@ -117,8 +126,8 @@ def name(field: str, value: Any) -> Any:
     >>> name("id", 7.0), name("id", "a")
     (7, 'a')
     """
+    if type(value) is str or type(value) is int:
+        return value
     if isinstance(value, float) and value.is_integer() and abs(value) <= 2.0**53:
         return int(value)
-    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
     raise Refused("request", f"{field} must be text or a whole number, got {described(value)}")

@@ -11,6 +11,8 @@ from wane.conformal import Learned, Prediction
 from wane.scores.sets import Ball, LabelSet
 
 MESSAGE = 500  # characters of a message
+INTERVAL = ("lower", "upper")
+FORMS: dict[type, tuple[str, ...]] = {LabelSet: ("labels",), Ball: ("center",)}  # what is told of other sets
 ALARM = ("alpha", "side", "local_coverage", "band")  # what is told of one
 
 
@@ -23,10 +25,11 @@ def failure(kind: str, message: Any, echo: dict[str, Any] | None = None) -> dict
 
 def given(p: Prediction) -> dict[str, Any]:
     """A prediction; several levels are lists in the order of alpha."""
-    form = {LabelSet: ("labels",), Ball: ("center",)}.get(type(p.sets[0]), ("lower", "upper"))
-    several = isinstance(p.alpha, tuple)
-    ends = {k: [getattr(s, k) for s in p.sets] if several else getattr(p.sets[0], k) for k in form}
-    return {"id": p.id, "cold": p.cold, "radius": plain(p.radius), **{k: plain(v) for k, v in ends.items()}}
+    form = FORMS.get(type(p.sets[0]), INTERVAL)
+    said = {"id": p.id, "cold": p.cold, "radius": plain(p.radius)}
+    for end in form:
+        said[end] = plain(p._each(end))
+    return said
 
 
 def learned(found: Learned) -> dict[str, Any]:
@@ -44,10 +47,12 @@ def plain(value: Any) -> Any:
     >>> plain((1.5, float("inf"), np.array([2.0])))
     [1.5, None, [2.0]]
     """
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
-    if isinstance(value, float):
+    if type(value) is float:
         return value if math.isfinite(value) else None
+    if value is None or type(value) is bool:
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     return {k: plain(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -45,12 +45,17 @@ def forgotten(key: int, reference: Any) -> None:
 class Refusing:
     """Stands for the lock of an object that another thread was changing when the process was forked."""
 
-    def __enter__(self) -> None:
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Refuse, in words."""
         raise ForkError(
             "another thread was using this object when the process was forked, and it may be half changed here",
             cure="make or load it in this process, or fork while no thread uses it",
         )
+
+    def release(self) -> None:
+        """Nothing was taken."""
+
+    __enter__ = acquire
 
     def __exit__(self, *exception: object) -> None:
         """Nothing was taken."""

@@ -20,12 +20,12 @@ cdef class Journal:
     cdef int _descriptor
     cdef bint _behind, _waits, _closed
     cdef _check(self)
-    cdef _logged(self, str name, list arguments, dict keywords)
+    cdef _logged(self, str name, tuple arguments, dict keywords)
     @cython.locals(number=Py_ssize_t, end=Py_ssize_t, text=Text)
-    cdef _call(self, str name, list arguments, dict keywords, remark)
+    cdef _call(self, str name, tuple arguments, dict keywords, remark)
     cdef _keep(self)
     cdef _write(self)
     cdef _put(self, list lines, Py_ssize_t last)
 
-cdef bint put_call(Text text, Py_ssize_t number, str name, list arguments, dict keywords) except -1
-cdef tuple put_any_call(Text text, Py_ssize_t number, str name, list arguments, dict keywords)
+cdef bint put_call(Text text, Py_ssize_t number, str name, tuple arguments, dict keywords) except -1
+cdef tuple put_any_call(Text text, Py_ssize_t number, str name, tuple arguments, dict keywords)

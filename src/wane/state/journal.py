@@ -136,18 +136,21 @@ class Journal:
 
     def predict(self, output: Any, id: Any = None, **keywords: Any) -> Any:
         """``object.predict``, logged."""
-        if id is not None:
-            keywords["id"] = id if type(id) in (int, str) else decode_key(encode_key(id))
-        return self._logged("predict", [output], keywords)
+        if id is None:
+            return self._logged("predict", (output,), keywords)
+        kind = type(id)
+        if kind is not int and kind is not str:
+            id = decode_key(encode_key(id))
+        return self._logged("predict", (output, id), keywords)
 
     def update(self, id: Any, y: Any, **keywords: Any) -> Any:
         """``object.update``, logged."""
-        return self._logged("update", [id, y], keywords)
+        return self._logged("update", (id, y), keywords)
 
     def expire(self, id: Any = None, older_than: Any = None, **keywords: Any) -> Any:
         """``object.expire``, logged."""
         given = {"id": id, "older_than": older_than, **keywords}
-        return self._logged("expire", [], {k: v for k, v in given.items() if v is not None})
+        return self._logged("expire", (), {k: v for k, v in given.items() if v is not None})
 
     def call(
         self,
@@ -165,7 +168,7 @@ class Journal:
             remark: makes plain data out of the result, to be logged beside the call for those who read the log.
         """
         with self._mutex:
-            result = self._call(name, arguments, keywords, remark)
+            result = self._call(name, tuple(arguments), keywords, remark)
             self._keep()
             told = self._told
         if told is not None:
@@ -279,7 +282,7 @@ class Journal:
 
     def close(self) -> None:
         """Write what is left to be written, and let others open the journal."""
-        if PROCESS[0] != self._process:
+        if PROCESS[0] is not self._process:
             self._file.close()
             return
         self._stop_aside()
@@ -307,25 +310,27 @@ class Journal:
 
     def _check_process(self) -> None:
         """Refuse a process that was forked, in which another thread's lock would never be released."""
-        if PROCESS[0] != self._process:
+        if PROCESS[0] is not self._process:
             raise self._refusal()
 
     def _check(self) -> None:
         """Refuse calls that cannot be logged. The caller holds the lock: during a call the log is behind."""
-        if self._behind or self._closed or PROCESS[0] != self._process:
+        if self._behind or self._closed or PROCESS[0] is not self._process:
             raise self._refusal()
 
     def _refusal(self) -> JournalError:
         journal = f"the journal {self.path!r}"
-        if PROCESS[0] != self._process:
+        if PROCESS[0] is not self._process:
             return JournalError(f"{journal} was opened before a fork", cure="open it in the process that uses it")
         if self._closed:
             return JournalError(f"{journal} is closed", cure="open it again")
         return JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
 
-    def _logged(self, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def _logged(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Do a call, and wait until it is logged."""
-        with self._mutex:
+        mutex = self._mutex
+        mutex.acquire()  # ``with`` would take longer
+        try:
             result = self._call(name, arguments, keywords, None)
             told = self._told
             if not self._waits and not self._lines and self._text.sent(self._descriptor):
@@ -333,6 +338,8 @@ class Journal:
                 self._records += 1
             else:
                 self._keep()
+        finally:
+            mutex.release()
         if self.durable < self.sequence:  # else another thread has written it
             self.commit()
         if self._records >= self.compact_every:
@@ -341,7 +348,7 @@ class Journal:
             raise told
         return result
 
-    def _call(self, name: str, arguments: list[Any], keywords: dict[str, Any], remark: Any) -> Any:
+    def _call(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], remark: Any) -> Any:
         """Do a call and write its record into ``_text``; the caller holds the lock.
 
         The label whose alarm could not be told was learned all the same: ``_told`` is the error to raise later.
@@ -353,7 +360,10 @@ class Journal:
         self._behind = True
         result = self._told = None
         try:
-            result = getattr(self.object, name)(*arguments, **keywords)
+            if keywords:
+                result = getattr(self.object, name)(*arguments, **keywords)
+            else:
+                result = getattr(self.object, name)(*arguments)
         except AlarmError as error:
             self._told = error
         except Exception:
@@ -463,7 +473,7 @@ class Journal:
         )
 
 
-def put_call(text: Any, number: int, name: str, arguments: list[Any], keywords: dict[str, Any]) -> bool:
+def put_call(text: Any, number: int, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
     """Begin the record of a call, up to the id; False if an argument is not plain.
 
     Most calls have plain arguments, which the log gives back as they are.
@@ -481,14 +491,14 @@ def put_call(text: Any, number: int, name: str, arguments: list[Any], keywords: 
 
 
 def put_any_call(
-    text: Any, number: int, name: str, arguments: list[Any], keywords: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
+    text: Any, number: int, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Begin the record of a call, and return the arguments that the object gets: those that the log will give it."""
     shown = dumps([[encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}])
     text.clear()
     text.put(f'{number} ["{name}", {shown[1:-1]}, ')
     plain, plainly = loads(shown)
-    return [decode_value(v) for v in plain], {k: decode_value(v) for k, v in plainly.items()}
+    return tuple([decode_value(v) for v in plain]), {k: decode_value(v) for k, v in plainly.items()}
 
 
 def write_snapshot(file: BinaryIO, sequence: int, thing: Any) -> None:

@@ -160,5 +160,5 @@ cdef class Text:
 
 @cython.locals(number=double)
 cpdef bint put_plain(Text to, value) except -1
-cpdef bint put_list(Text to, list values) except -1
+cpdef bint put_list(Text to, values) except -1
 cpdef bint put_object(Text to, dict fields) except -1

@@ -101,7 +101,7 @@ def put_object(to: Any, fields: dict[str, Any]) -> bool:
     return True
 
 
-def put_list(to: Any, values: list[Any]) -> bool:
+def put_list(to: Any, values: Any) -> bool:
     """Add a JSON list whose values are plain; else return False, and a part of it may have been added."""
     to.put("[")
     first = True

@@ -37,13 +37,16 @@ class Numbers:
     def answered(self, requests: list[Any], answers: list[dict[str, Any]], seconds: float) -> None:
         """Count a request with its operations."""
         self.seconds.observe(seconds)
+        found: dict[tuple[str, str], int] = {}
         for request, answer in zip(requests, answers, strict=True):
             op = request.get("op") if isinstance(request, dict) else None
             key = op if op in KNOWN else "other", "ok" if answer["ok"] else answer["error"]["kind"]
+            found[key] = found.get(key, 0) + 1
+        for key, count in found.items():
             counter = self._by.get(key)
             if counter is None:
                 counter = self._by[key] = self.operations.labels(*key)
-            counter.inc()
+            counter.inc(count)
 
     def collect(self) -> Iterator[Metric]:
         """The gauges."""

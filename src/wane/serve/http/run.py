@@ -55,6 +55,16 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
+def new_loop() -> asyncio.AbstractEventLoop:
+    """An event loop: uvloop, which takes half the time, on systems that have it."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
 def run(service: Service, listener: socket.socket, **settings: Any) -> int:
     """Serve until a signal comes; the exit code. What goes wrong inside is written to standard error."""
     logging.basicConfig(level=logging.WARNING)
@@ -69,5 +79,12 @@ def run(service: Service, listener: socket.socket, **settings: Any) -> int:
     server = Server(config, service)
     for number in (signal.SIGTERM, signal.SIGINT):  # which uvicorn raises again after a clean stop
         signal.signal(number, lambda *_: None)
-    asyncio.run(server.serve([listener]))
+    loop = new_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(server.serve([listener]))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
     return 130 if server.interrupted else 0

@@ -105,7 +105,7 @@ class Service:
         answer = self.lines.operate(request)
         if answer["ok"] and op in ("predict", "expire") and "repeated" not in answer:
             self.live.called(self.journal.sequence, series)
-            if op == "predict":
+            if op == "predict" and self.events.listeners:
                 return answer, [("prediction", self.journal.sequence, series, answer)]
         return answer, []
 
@@ -131,7 +131,10 @@ class Service:
         )
         self.live.called(sequence, series)
         alarms = self.live.labelled(key, row, answer.get("alarms", ()))
-        self.numbers.alarms.inc(len(alarms))
+        if alarms:
+            self.numbers.alarms.inc(len(alarms))
+        if not self.events.listeners:
+            return answer, []
         told = [("label", sequence, series, {**described(key), **row._asdict()})]
         return answer, told + [("alarm", sequence, series, alarm) for alarm in alarms]
 
