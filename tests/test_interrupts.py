@@ -37,7 +37,7 @@ KINDS = (
     *("OnlineConformal split", "Panel magl", "Panel magl, 2 levels, warm-up", "Panel split", "Groups magl"),
     *("OnlineConformal portfolio", "Panel auto", "Panel pool", "Panel pool, 2 levels", "Groups pool"),
     *("OnlineConformal magl, 2 levels, groups", "GroupedPanel magl, 2 levels", "GroupedPanel pool"),
-    "GroupedPanel split",
+    *("GroupedPanel split", "Horizons magl, groups", "Horizons acmcp"),
 )
 
 

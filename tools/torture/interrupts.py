@@ -83,14 +83,16 @@ class InGroups(Single):
 class Ahead:
     """``Horizons``: a label is learned by several steps at once."""
 
-    def __init__(self, method):
-        self.thing = wane.Horizons(4, method, alpha=[0.1, 0.3], history=5, window=10)
+    def __init__(self, method, **settings):
+        self.linked = method == "acmcp"
+        self.thing = wane.Horizons(4, method, alpha=[0.1, 0.3], history=5, window=10, **settings)
 
     def calls(self, rng):
         start = self.thing.time
         for t in range(start, start + rng.randrange(1, ROUNDS)):
             x = rng.gauss(0, 1)
-            yield methodcaller("predict", [x, x, None, x])
+            groups = {"groups": of_groups(rng, 4)} if self.thing.steps[0].grouping is not None else {}
+            yield methodcaller("predict", [x, x, x if self.linked else None, x], **groups)
             yield methodcaller("update", t + 1, rng.gauss(0, 2))
 
 
@@ -173,6 +175,8 @@ KINDS = {
     "OnlineConformal.run magl, 2 levels": lambda: Replayed("magl", [0.1, 0.3]),
     "OnlineConformal magl, 2 levels, groups": lambda: InGroups("magl", [0.1, 0.3], groups=COLUMNS),
     "Horizons magl": lambda: Ahead("magl"),
+    "Horizons magl, groups": lambda: Ahead("magl", groups=COLUMNS),
+    "Horizons acmcp": lambda: Ahead("acmcp", burn_in=10),
     "ManySeries magl": lambda: Named("magl"),
     "Panel magl": lambda: Many("magl", threads=1),
     "Panel magl, 2 levels, warm-up": lambda: Many("magl", [0.1, 0.3], warm_up=2, epsilon="auto", threads=1),

@@ -6,6 +6,8 @@ import copy
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from wane.state import data as plain_data
 from wane.state.encoding import checked_key
 from wane.state.files import known
 from wane.state.forks import CONTAINER, lock_of
+from wane.state.one_step import in_one_step
 from wane.trackers import Tracker
 
 MOST_STEPS = 10_000  # each has trackers of its own
@@ -142,14 +145,20 @@ class Horizons:
                     self.steps, outputs, about, contexts, groups_of, strict=True
                 )
             ]
-            if self.forecasts is not None:
-                self.forecasts.open(number, made)
-            for oc, p, inside in zip(self.steps, prepared, groups_of, strict=True):
-                if p is not None and oc.grouping is not None:
-                    oc.grouping.take(inside)
-                    groups_in.add(oc)
+            forecasts = copy.copy(self.forecasts)
+            if forecasts is not None:
+                forecasts.open(number, made)
             parts = [(oc._waiting, p) for oc, p in zip(self.steps, prepared, strict=True) if p is not None]
-            add_all(parts, vars(self), "time", self.time + self.stride)
+            grouped = [
+                step
+                for oc, p, inside in zip(self.steps, prepared, groups_of, strict=True)
+                for step in (groups_in.taking(oc, inside) if p is not None and oc.grouping is not None else ())
+            ]
+            in_one_step(
+                *grouped,
+                partial(setitem, vars(self), "forecasts", forecasts),
+                partial(add_all, parts, vars(self), "time", self.time + self.stride),
+            )
             return [None if p is None else p[0] for p in prepared]
 
     def _one_for_each_step(self, name: str, values: Any) -> list[Any]:
@@ -166,15 +175,10 @@ class Horizons:
             waiting = self._about(target)
             rates = [oc._discount(discount) for oc in waiting]
             labels = {id(oc): oc._label(target, y, rate) for oc, rate in zip(waiting, rates, strict=True)}
-            errors = [] if self.forecasts is None else acmcp.errors_at(self.steps, target, y)
-            try:
-                for error in errors:
-                    self.forecasts.learn(*error)
-                learn(tuple(labels.values()))
-            except BaseException:
-                for number, step, _ in errors:
-                    self.forecasts.learn(number, step, math.nan)
-                raise
+            forecasts = copy.copy(self.forecasts)
+            for error in [] if forecasts is None else acmcp.errors_at(self.steps, target, y):
+                forecasts.learn(*error)
+            in_one_step(partial(learn, tuple(labels.values())), partial(setitem, vars(self), "forecasts", forecasts))
             alarms = [alarms_of(labels[id(oc)], target) if id(oc) in labels else [] for oc in self.steps]
         self._tell(alarms)
         return len(waiting)
