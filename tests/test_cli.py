@@ -123,7 +123,7 @@ def test_ctrl_c_says_so_and_the_next_run_goes_on(tmp_path):
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=60)[1]
     if process.returncode != 0:  # else it was done before the signal came
-        assert process.returncode == 130 and "run it again to go on" in said
+        assert process.returncode == 130 and "run the command again to continue" in said
     done = len(list(cache.glob("*.json")))
     assert 1 <= done
     before = {p.name: p.stat().st_mtime_ns for p in cache.glob("*.json")}

@@ -48,7 +48,7 @@ def test_the_command_that_compare_suggests_runs(tmp_path, method):
     path = table(tmp_path / "my sales.csv", shuffled=method == "split")
     if method == "magl":
         path.write_text(path.read_text().replace("forecast", "forecast,lower", 1).replace(",0\n", ",0,1\n"))
-    how = ["--y", "sold", "--id", "shop", "--alpha", "0.2", "--methods", method, "--workers", 1, "--json"]
+    how = ["--y", "sold", "--id", "shop", "--alpha", "0.2", "--methods", method, "--json"]
     found = json.loads(called("compare", path, *how).stdout)
     words = shlex.split(found["command"])
     assert words[:3] == ["wane", "run", str(path)] and found["method"] == method
@@ -205,10 +205,9 @@ def test_compare_judges_what_its_command_does(tmp_path, method, series):
         assert called(*shlex.split(found["command"])[1:]).exit_code == 0
     rows = np.genfromtxt(tmp_path / "in_intervals.csv", delimiter=",", names=True)
     mine = [rows[rows["id"] == k][200:] for k in range(series)]  # a third is not judged
-    inside = [((m["lower"] < m["y"]) & (m["y"] < m["upper"])).mean() for m in mine]
-    width = [(m["upper"] - m["lower"]).mean() for m in mine]
-    if series > 1:  # in units of the mean score of each series
-        width = [w / np.abs(rows["y"][rows["id"] == k]).mean() for k, w in enumerate(width)]
+    inside = [((m["lower"] <= m["y"]) & (m["y"] <= m["upper"])).mean() for m in mine]
+    unit = [np.abs(rows["y"][rows["id"] == k]).mean() for k in range(series)]  # the mean score of each series
+    width = [(m["upper"] - m["lower"]).mean() / u for m, u in zip(mine, unit, strict=True)]
     for name, parts in (("coverage", inside), ("width", width)):
         assert found["leaderboard"][0][name] == pytest.approx(np.mean(parts), rel=1e-9)
 
@@ -271,7 +270,7 @@ def test_a_report_for_which_there_is_no_room_is_told(tmp_path, monkeypatch):
         (["--coverage", "90"], "Did you mean --coverage 0.9?"),
         (["--alpha", "0.1", "--coverage", "0.9"], "Give either --alpha or --coverage, not both."),
         (["--set", "discount=2"], "a discount lies between 0 and 1"),
-        (["--set", "gammas=[0.1 0.2]"], "write numbers with commas between in brackets"),
+        (["--set", "gammas=[0.1 0.2]"], "write the numbers in brackets with commas between them"),
     ],
 )
 @pytest.mark.parametrize("command", ["run", "compare"])

@@ -173,7 +173,7 @@ def test_large_panels_chart_the_least_likely_series(monkeypatch):
     shown = {t["name"] for t in embedded(text)["tracks"]}
     off = sorted(tracks, key=lambda t: -surprise(0.1, (n := numbers.judged(t, 0, 50)).labels, n.misses))
     assert shown == {t.name for t in off[:3]} and "s5" in shown
-    assert "3 series of 6" in text and "4 of 6" in text and len(cells(text, "streams")) == 4
+    assert "3 of 6 series" in text and "4 of 6" in text and len(cells(text, "streams")) == 4
     assert len(embedded(page.page([track(2000)]))["tracks"]) == 1  # the only one, however long
 
 
@@ -279,13 +279,13 @@ def test_results_are_read_alike(tmp_path, kind):
     [
         ("", {}, "r.csv is empty"),
         ("y,lower,upper\n", {"alpha": 0.1}, "no rows"),
-        ("y,id,lower,upper\n1,,0,2\n", {}, "line 2: no id"),
+        ("y,id,lower,upper\n1,,0,2\n", {}, "line 2: there is no id"),
         ("y,ds,lower,upper\n1,soon,0,2\n", {"time": "ds"}, "line 2: .* dates"),
         ("y,covered,lower,upper\n1,maybe,0,2\n", {}, "covered must be 1 or 0"),
         ("y,lower\n1,0\n", {}, "no columns lower and upper"),
         ("a,lower_0.1,upper_0.1\n1,0,2\n", {}, "no column with a usual name for the true values"),
         ("y,lower_0.1,upper_0.1\n1,0,2\n", {"y": "z"}, "no column 'z'"),
-        ("y,lower_0.1,upper_0.1\n1,0,2\n1,0\n", {}, "line 3: 2 cells"),
+        ("y,lower_0.1,upper_0.1\n1,0,2\n1,0\n", {}, "line 3: the row has 2 cells"),
         ("y,lower_0.1,upper_0.1\n1,0,two\n", {}, r"line 2: .* numbers, got 'two'"),
         ("y,lower_0.1,upper_0.1\n1,,\n2,,\n", {}, "no row with an interval"),
         ("y,mylower,myupper\n1,0,2\n", {"prefix": "your"}, "no columns yourlower"),
@@ -363,7 +363,7 @@ def test_of_a_long_series_the_last_rounds_are_charted(monkeypatch):
     assert np.allclose(unpacked(charts["y"]), made.y[250:], atol=1e-4)
     first = numbers.judged(made, 0, 100).worst_at[0]
     assert charts["levels"][0]["worst_at"] == ([first - 250, first - 151] if first >= 250 else None)
-    assert "the last 150 rounds of 400" in text
+    assert "the last 150 of 400 rounds" in text
 
 
 def wane(*arguments, code=0, stream=None):

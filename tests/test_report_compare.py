@@ -21,7 +21,7 @@ def test_the_page_of_a_comparison_argues_for_its_advice(tmp_path, series, seed):
     path, page = tmp_path / "in.csv", tmp_path / "page.html"
     path.write_text("\n".join(lines))
     methods = "magl,split,aci,faci,trailing-window,trivial"
-    out, _ = run("compare", path, "--methods", methods, "--workers", 1, "--report", page, "--json")
+    out, _ = run("compare", path, "--methods", methods, "--report", page, "--json")
     found = json.loads(out)
     text = page.read_text(encoding="utf-8")
     board = {line["method"]: line for line in found["leaderboard"]}

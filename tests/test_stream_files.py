@@ -137,7 +137,7 @@ def test_times_of_a_csv_file(tmp_path):
         ValueError, match=r"line 2: the column 'ds' must hold numbers or dates .* got 'week 10'.*other name"
     ):
         order("week 10", "week 9")
-    with pytest.raises(ValueError, match="line 3: no time in the column 'ds': fill it"):
+    with pytest.raises(ValueError, match="line 3: there is no time in the column 'ds': fill it"):
         order("2024-02-01", "", "2024-02-03")
 
 
@@ -207,14 +207,14 @@ def test_a_folder_without_streams(tmp_path):
     [
         ("", "is empty: write a header, such as ds,y,yhat"),
         ("y,model\n1,2\n", "wanted columns y and yhat, or score; there are y, model: rename them"),
-        ("y,yhat\n1,2\n\n3\n", "line 4: 1 cells, but the header has 2"),
+        ("y,yhat\n1,2\n\n3\n", "line 4: the row has 1 cells, but the header has 2"),
         ("y,y\n1,2\n", "two columns of one name, 'y'"),
         ("y,yhat\n1,2\n3,much\n", r"line 3: the column 'yhat' must hold numbers, got 'much' \(str\)"),
         ("y,yhat\n,2\n3,NA\n", "no round has numbers in all of y, y_hat"),
         ("y,yhat\n", "no round has numbers in all of y, y_hat"),
         ("y,yhat\n1,inf\n", "line 2: the column 'yhat' must hold numbers up to"),
         ("y,yhat,scale\n1,1,0\n", "every scale must be > 0"),
-        ("y,yhat,id\n1,1,\n", "line 2: no id in the column 'id'"),
+        ("y,yhat,id\n1,1,\n", "line 2: there is no id in the column 'id'"),
     ],
 )
 def test_csv_files_that_are_no_streams(text, said, tmp_path):

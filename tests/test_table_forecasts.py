@@ -89,7 +89,7 @@ def test_what_cannot_be_forecast_is_told(tmp_path):
         play(str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), Options(forecast="weekly"))
     with pytest.raises(ValueError, match=r"usual name for the forecasts.*forecast='last' makes simple ones"):
         play(str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), Options())
-    with pytest.raises(ValueError, match="forecasts are either made here or in the table"):
+    with pytest.raises(ValueError, match="forecasts are either read from the table or made here"):
         play(str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), Options(forecast="last", y_hat=("y",)))
 
 

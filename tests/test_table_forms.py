@@ -176,7 +176,10 @@ def test_arrays_of_json(tmp_path):
         made = json.loads((tmp_path / "out.json").read_text())
         assert [str(row["upper"]) for row in made[1:]] == wanted["upper"][1:] and made[0]["upper"] is None
     for text, said in (
-        ('{"y": {"0": 1}, "yhat": {"0": 1}}', "holds an object of columns: write an array of objects"),
+        (
+            '{"y": {"0": 1}, "yhat": {"0": 1}}',
+            "holds one object with a list for each column: write an array of objects",
+        ),
         ("[1, 2]", "object 1: this must be a JSON object"),
         ("[", "is not JSON"),
         ("[]", "is empty"),
@@ -239,5 +242,17 @@ def test_rows_before_the_first_forecast_are_left_out_and_said(tmp_path):
     assert (made.rows, made.unforecast) == (ROWS + 3, 2)
     assert "2 rows at the beginning of their series have no forecast, and get no interval." in said
     (tmp_path / "in.csv").write_text("\n".join([*text, "a,1,"]) + "\n")
-    with pytest.raises(ValueError, match=rf"line {ROWS + 5}: no forecast in the column 'yhat', and earlier rows"):
+    with pytest.raises(
+        ValueError, match=rf"line {ROWS + 5}: there is no forecast in the column 'yhat', and earlier rows"
+    ):
         play(str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), Options(method="magl"))
+
+
+def test_a_column_of_dates_that_is_not_used_is_named(tmp_path):
+    """A column with an unusual name may say when each row was; with --no-time, or a time, nothing is said."""
+    path, out = tmp_path / "in.csv", str(tmp_path / "out.csv")
+    path.write_text("Datum;y;yhat\n" + "".join(f"{t:02}.01.2024;{t % 3};1\n" for t in range(1, 32)))
+    for options, named in ((Options(), True), (Options(no_time=True), False), (Options(time="Datum"), False)):
+        said = []
+        play(str(path), out, options, told=said.append)
+        assert ("no column of times is used, but 'Datum' holds dates: give --time Datum, or --no-time" in said) == named

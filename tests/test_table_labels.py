@@ -8,7 +8,8 @@ import pytest
 
 import wane
 from wane.report import read
-from wane.runs import Options, play, series
+from wane.report.runs import tracks
+from wane.runs import Options, play
 from wane.tables import chosen
 
 CLASSES = ("cat", "dog", "cow")
@@ -110,11 +111,32 @@ def test_mistakes_are_told(tmp_path):
         play(path, str(tmp_path / "out.csv"), Options(method="pool"))
     with pytest.raises(ValueError, match="a column of probabilities for each label, got proba_cat"):
         play(path, str(tmp_path / "out.csv"), Options(proba=("proba_cat",)))
-    with pytest.raises(ValueError, match="warm_up is not for rows that are played one by one"):
+    with pytest.raises(ValueError, match="warm_up cannot be used where rows are played one by one"):
         play(path, str(tmp_path / "out.csv"), Options(warm_up=5))
-    play(path, str(tmp_path / "out.csv"), Options())
-    with pytest.raises(ValueError, match="holds sets of labels, and no intervals: wane run and wane compare draw them"):
-        read(tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("alpha", [(), (0.1, 0.3)])
+def test_a_written_table_of_sets_gives_the_tracks_of_the_run(tmp_path, alpha):
+    """Whatever the page of a run is made of, `wane report` finds in the table that it wrote."""
+    p, label = data()
+    path, out = written(tmp_path / "in.csv", p, label, unknown=range(200, 210)), tmp_path / "out.csv"
+    (want,) = tracks(play(path, str(out), Options(alpha=alpha), record=True), "in")
+    (found,) = read(out)
+    assert (found.name, found.levels) == ("out", want.levels)
+    for name in ("time", "size", "covered"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(want, name))
+    assert found.label.tolist() == want.label.tolist() and list(found.classes) == sorted(CLASSES)
+    by_name = {str(name): found.sets[:, :, k] for k, name in enumerate(found.classes)}
+    for k, name in enumerate(want.classes):
+        np.testing.assert_array_equal(by_name[str(name)], want.sets[:, :, k])
+    text = out.read_text()
+    out.write_text(text.replace("cat|dog", "cat|dog|fox", 1))
+    with pytest.raises(ValueError, match=r"line .* has \d labels, and 'size.*' says \d: labels must not contain '\|'"):
+        read(out)
+    out.write_text(text.replace("label", "truths", 1))
+    with pytest.raises(ValueError, match="no column with a usual name for the labels"):
+        read(out)
+    assert read(out, y="truths")[0].label.tolist() == want.label.tolist()
 
 
 def test_methods_are_compared_on_sets(tmp_path):
@@ -126,10 +148,11 @@ def test_methods_are_compared_on_sets(tmp_path):
     done = called("compare", path, "--methods", "auto,split,magl", "--json", "--report", tmp_path / "page.html")
     found = json.loads(done.stdout)
     rows = {row["method"]: row for row in found["leaderboard"]}
-    scored = series(path, Options())
-    radii = wane.trackers.make("split", 0.1).run(scored.series[0].scores)
-    assert rows["split"]["width"] == pytest.approx(scored.sizes(0, radii)[200:].mean())
-    assert rows["split"]["coverage"] == pytest.approx((scored.series[0].scores <= radii)[200:].mean())
+    for method in ("split", "auto"):
+        oc = wane.OnlineConformal(method, wane.scores.RAPS(classes=CLASSES, seed=0), 0.1)
+        table = oc.run(p, [CLASSES[k] for k in label])
+        assert rows[method]["width"] == pytest.approx(table.width[200:].mean())
+        assert rows[method]["coverage"] == pytest.approx(table.members[np.arange(600), label][200:].mean())
     assert found["command"].endswith("in_sets.csv") and found["reason"]["rule"]
     assert called(*found["command"].split()[1:], "--report", tmp_path / "run.html").exit_code == 0
     for page in ("page.html", "run.html"):

@@ -98,7 +98,7 @@ def test_a_table_that_has_grown_goes_on(files, first):
     report = files.play(rows, out="rest.csv")
     assert report.rows == 60 - first and report.skipped == first
     assert files.said[-1] == (
-        f"{files.state} has learned the first {first} rows of {files.table} already: going on with row {first + 1}"
+        f"{files.state} has learned the first {first} rows of {files.table} already: continuing with row {first + 1}"
     )
     play(files.table, str(files.folder / "whole.csv"), MAGL, str(files.folder / "once"))
     assert learned(files.state) == learned(files.folder / "once")
@@ -180,7 +180,7 @@ def test_other_kinds_of_table_and_pipes(files, monkeypatch):
     code, count, said = play_json(30)
     assert (code, count) == (1, 0) and "has learned all 30 rows of - already" in said and "--again" in said
     code, count, said = play_json(40)
-    assert (code, count) == (0, 10) and "has learned the first 30 rows of - already: going on with row 31" in said
+    assert (code, count) == (0, 10) and "has learned the first 30 rows of - already: continuing with row 31" in said
 
 
 def test_states_of_older_versions_go_on(files):

@@ -69,12 +69,12 @@ def test_what_cannot_be_read_is_said_in_words(tmp_path):
     with pytest.raises(OSError, match=r"state cannot be read \(.*\): give another state"):
         play(path, str(tmp_path / "out.csv"), MAGL, state)
     os.chmod(path, stat.S_IWUSR)
-    with pytest.raises(OSError, match=r"in.csv cannot be read \(.*\): ask for the right to"):
+    with pytest.raises(OSError, match=r"in.csv cannot be read \(.*\): ask for permission to"):
         play(path, str(tmp_path / "out.csv"), MAGL)
 
 
 def test_any_reason_not_to_read_is_said_in_words():
-    with pytest.raises(OSError, match=r"cannot be read \(.*\): ask for the right to, or give another file"):
+    with pytest.raises(OSError, match=r"cannot be read \(.*\): ask for permission to read it, or give another file"):
         play("x" * 1000 + ".csv", "-", MAGL)
 
 
@@ -124,7 +124,7 @@ def test_lines_of_json_that_are_empty_deep_or_not_numbers(tmp_path):
         ("\n" * 3000 + '{"y": ' + "[" * 100_000, "line 3001: this is nested too deeply"),
         (row + '{"y": true, "yhat": 1}\n', r"line 2: the column 'y' must hold numbers, got True \(bool\)"),
         (row + '{"y": 1, "yhat": false}\n', "line 2: the column 'yhat' must hold numbers, got False"),
-        ('{"id": 1.5, "y": 1, "yhat": 1}\n{"id": NaN, "y": 1, "yhat": 1}\n', "line 2: no id in the column 'id'"),
+        ('{"id": 1.5, "y": 1, "yhat": 1}\n{"id": NaN, "y": 1, "yhat": 1}\n', "line 2: there is no id in the column"),
     ]:
         with pytest.raises(ValueError, match=wanted):
             play(written(tmp_path / "in.jsonl", text), str(tmp_path / "o.jsonl"), MAGL)
@@ -133,7 +133,7 @@ def test_lines_of_json_that_are_empty_deep_or_not_numbers(tmp_path):
 def test_an_id_that_is_nan_is_none(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"id": [1.0, 2.0, np.nan], "y": [1.0] * 3, "yhat": [1.0] * 3}), tmp_path / "in.parquet")
-    with pytest.raises(ValueError, match="row 3: no id in the column 'id'"):
+    with pytest.raises(ValueError, match="row 3: there is no id in the column 'id'"):
         play(str(tmp_path / "in.parquet"), str(tmp_path / "o.csv"), MAGL)
 
 
@@ -161,7 +161,7 @@ def test_a_state_of_other_series_is_said(tmp_path):
     play(path, out, Options(method="magl", again=True), state, told=said.append)
     assert not any("warning" in text for text in said)
     play(written(tmp_path / "b.csv", ROWS.replace("a,", "b,")), out, MAGL, state, told=said.append)
-    assert said[-1].startswith(f"warning: {state} knew none of the series of this table")
+    assert said[-1].startswith(f"warning: {state} knows none of the series of this table")
 
 
 def test_labels_that_are_not_learned_are_known(tmp_path):

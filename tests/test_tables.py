@@ -243,18 +243,18 @@ def test_order_is_asked_for_across_chunks_and_runs_and_only_within_series(tmp_pa
         ),
         ("y,yhat\n1,1\n1_0,2\n", {}, "line 3: the column 'y' must hold numbers"),
         ("y,yhat\n1,1\ninf,2\n", {}, "up to 1e\\+150"),
-        ("y,yhat\n1,1\n1,\n", {}, "line 3: no forecast in the column 'yhat'"),
+        ("y,yhat\n1,1\n1,\n", {}, "line 3: there is no forecast in the column 'yhat'"),
         ('note,y,yhat\n"a\nb",1,1\n\n,1,x\n', {}, "line 5: the column 'yhat'"),
-        ("y,yhat\n1,1\n1,2,3\n", {}, "line 3: 3 cells, but the header has 2"),
+        ("y,yhat\n1,1\n1,2,3\n", {}, "line 3: the row has 3 cells, but the header has 2"),
         ('y,yhat\n1,"1\n', {}, "line 2: a quote is opened here and never closed"),
         ('y,yhat,a\n1,1,"b\n' + "1,1,b\n" * 30_000, {}, r"line 2: .*: is a quote opened here and never closed\?"),
         ("y,y,yhat\n1,1,1\n", {}, "two columns of one name"),
-        ("y,yhat,id\n1,1,\n", {}, "line 2: no id in the column 'id'"),
-        ("y,yhat,ds\n1,1,\n", {}, "line 2: no time in the column 'ds'"),
+        ("y,yhat,id\n1,1,\n", {}, "line 2: there is no id in the column 'id'"),
+        ("y,yhat,ds\n1,1,\n", {}, "line 2: there is no time in the column 'ds'"),
         (
             "y,yhat,ds\n1,1,2024-01-01\n1,1,soon\n",
             {},
-            "line 3: the column 'ds' must hold numbers or dates.*: write it so, or give no_time=True",
+            "line 3: the column 'ds' must hold numbers or dates.*: write it in one of these ways, or give no_time=True",
         ),
         ("y,yhat,ds\n1,1,1\n1,1,1\n", {}, "line 3: the time 1 in 'ds' comes twice.*or give duplicates='keep'"),
         ("y,yhat,lower\n1,1,1\n", {}, "the columns lower already: give prefix, such as wane_"),
@@ -345,7 +345,9 @@ def test_a_state_of_other_settings_is_refused(tmp_path):
         play(path, out, HOW, str(tmp_path / "panel"))
     with pytest.raises(ValueError, match="was not written by wane"):
         play(path, out, HOW, written(tmp_path / "other", ["text"]))
-    with pytest.raises(ValueError, match=r"out\.csv would be two things at once: give another out or another state"):
+    with pytest.raises(
+        ValueError, match=r"out\.csv is given for two things at once: give another out or another state"
+    ):
         play(path, out, HOW, out)
     numbered = written(tmp_path / "numbers.jsonl", ['{"shop": 7, "ds": 1, "y": 1, "yhat": 1}\n'])
     with pytest.raises(TypeError, match=r"ids of this panel are like 'north' \(str\), got whole numbers"):
@@ -354,7 +356,7 @@ def test_a_state_of_other_settings_is_refused(tmp_path):
     more = written(tmp_path / "more.csv", ["ds,shop,y,yhat\n", "2025-01-01,north,1,1\n"])
     said = []
     play(more, out, Options(id="shop"), state, told=said.append)  # the settings are those of the state
-    assert said[1].startswith(f"going on from {state}: magl, alpha 0.1, 10 rows of 2 series")
+    assert said[1].startswith(f"continuing from {state}: magl, alpha 0.1, 10 rows of 2 series")
 
 
 def test_the_state_is_replaced_only_after_the_output(tmp_path, monkeypatch):

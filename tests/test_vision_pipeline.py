@@ -410,7 +410,7 @@ def test_ctrl_c_and_again(here, root, tmp_path):
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130 and "run it again to go on" in said
+    assert process.returncode == 130 and "run the command again to continue" in said
     assert not (tmp_path / "stopped.npz").exists() and set(there) <= {*parts.iterdir()} and len(there) > 5
     (tmp_path / "mine_of_ctrl_c.py").write_text(MINE.format(calls=1e9))
     told = json.loads(here(*arguments, "--out", "stopped.npz", "--json"))

@@ -23,12 +23,12 @@ class Family(str, enum.Enum):
     control = "control"
 
 
-app = typer.Typer(help="Leaderboards: every method on the same data, nothing tuned.", no_args_is_help=True)
+app = typer.Typer(help="Compare every method on the same data, with nothing tuned.", no_args_is_help=True)
 
 
 @app.callback()
 def bench() -> None:
-    """Leaderboards: every method on the same data, nothing tuned."""
+    """Compare every method on the same data, with nothing tuned."""
 
 
 @app.command()
@@ -37,7 +37,9 @@ def streams(
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and what was computed so far.")],
     streams: Annotated[
         str,
-        typer.Option(help="bundled (real series out of packages), or a file or folder of your own."),
+        typer.Option(
+            help="Which data to play: bundled (real series that come with packages), or a file or folder of your own."
+        ),
     ] = "bundled",
     methods: Methods = "all",
     alpha: Share = 0.1,
@@ -63,7 +65,7 @@ def streams(
     screen.print(table(title, list(bench.COLUMNS), lines, bench.CAPTION, LEAST, screen.width))
     screen.print(results["sentence"])
     if results["too_short"]:
-        screen.print(f"left out, too short to be judged: {', '.join(results['too_short'])}")
+        screen.print(f"left out because they are too short to be judged: {', '.join(results['too_short'])}")
     screen.print(f"written to {out}: {', '.join(results['files'])}", style="dim")
 
 

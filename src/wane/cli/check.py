@@ -40,7 +40,7 @@ def check(
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        cure = "ask for the right to, or give another file"
+        cure = "ask for permission to read it, or give another file"
         raise FileError(f"{file} cannot be read ({error.strerror})", argument="path", cure=cure) from None
     if json:
         typer.echo(plain_json.dumps(found.plain(), indent=2))
@@ -65,7 +65,7 @@ def tell(found: Any) -> None:
     if found.aside:
         typer.echo(f"{found.aside:,} bytes of records that crashes cut short are kept beside it")
     if found.leftovers:
-        typer.echo(f"temporary files of killed processes beside it: {len(found.leftovers)}")
+        typer.echo(f"{len(found.leftovers):,} temporary files of killed processes are beside it")
 
 
 def fact(name: str, value: Any) -> str:

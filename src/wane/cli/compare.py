@@ -17,9 +17,11 @@ import typer
 
 from wane.cli.console import parts_shown
 from wane.cli.options import (
+    Arrived,
     Cutoff,
     DateOrder,
     DecimalMark,
+    Delay,
     File,
     Forecast,
     Id,
@@ -33,7 +35,6 @@ from wane.cli.options import (
     Proba,
     Score,
     Time,
-    Workers,
     Y,
     YHat,
     column_words,
@@ -65,10 +66,11 @@ def compare(
         Score | None,
         typer.Option(help="How to measure an error: absolute or normalised; lac, aps or raps for a classifier."),
     ] = None,
+    delay: Delay = None,
+    arrived: Arrived = None,
     series: Annotated[
         int | None, typer.Option(min=1, help="How many series to judge. Default: up to 300, and 30,000 rows.")
     ] = None,
-    workers: Workers = None,
     report: Annotated[
         Path | None, typer.Option(help="Also write an HTML page about the best ones, side by side.")
     ] = None,
@@ -82,6 +84,7 @@ def compare(
     from wane.cli.console import console, table
     from wane.experiments import compare as comparing
     from wane.experiments import compare_panel, compare_sets
+    from wane.experiments.compare_late import Lateness
     from wane.panel.settings import POOL
     from wane.tables.files import STANDARD, refuse_same, refuse_unwritable
     from wane.trackers.registry import refuse_unknown
@@ -103,20 +106,20 @@ def compare(
         told(f"{name} is left out: {why}")
     options = runs.Options(
         y, tuple(yhat or ()), id, time, no_id, no_time, cutoff, score=score and score.value, proba=tuple(proba or ()),
-        forecast=forecast, dates=dates and dates.value, decimal=decimal and decimal.value,
+        delay=delay, arrived=arrived, forecast=forecast, dates=dates and dates.value, decimal=decimal and decimal.value,
     )  # fmt: skip
     kind = f".{format.value}" if format else None
     with parts_shown(quiet=json) as started:
         found = runs.series(file, options, kind, told)
-        panel, scores = panel_rows(found, score and score.value), [s.scores for s in found.series]
-        if panel is not None:
-            results = compare_panel.judged(panel, names, level, series, started)
-        else:
+        if found.columns.classes or (len(found.series) == 1 and found.columns.cutoff is None):
             names = [name for name in names if name != POOL] or [comparing.FAMILIAR]
-            if found.columns.classes:
-                results = compare_sets.judged(scores, found.sizes, names, level, series, started)
-            else:
-                results = comparing.judged(scores, names, level, series, workers, started)
+        if found.columns.classes:
+            come = found.lateness(delay or 0)
+            late = [None if come is None else Lateness(*come).take(s.rows) for s in found.series]
+            labelled = [compare_sets.Labelled(*found.labelled(k), one) for k, one in enumerate(late)]
+            results = compare_sets.judged(labelled, found.scorer, names, level, series, started)
+        else:
+            results = compare_panel.judged(panel_rows(found, options), names, level, series, started)
         words = suggested(file, options, level, format and format.value, found, results)
         results = {**results, "left_out": left_out, "command": words}
         if report is not None:
@@ -134,7 +137,7 @@ def compare(
     lines = results["leaderboard"]
     many = f"{results['series']} of {results['series_in_all']} series" if results["series_in_all"] > 1 else "one series"
     title = f"{len(lines)} methods on {many}, {results['rounds']:,} rounds, target {100 * (1 - level):.4g} %"
-    shape = shape_of(found, panel is not None)
+    shape = compare_sets if found.columns.classes else compare_panel
     screen.print(
         table(title, list(shape.COLUMNS), comparing.cells(lines, shape.COLUMNS), shape.CAPTION, LEAST, screen.width)
     )
@@ -146,23 +149,14 @@ def compare(
         screen.print(f"written: {page}", soft_wrap=True, markup=False)
 
 
-def shape_of(found: Any, panel: bool) -> Any:
-    """The module that knows the columns and the caption of a leaderboard."""
-    from wane.experiments import compare, compare_panel, compare_sets
-
-    return compare_panel if panel else compare_sets if found.columns.classes else compare
-
-
-def panel_rows(found: Any, score: str | None) -> Any:
-    """The rows of a table as a panel; None if it is that of a classifier, or one series and no backtest."""
+def panel_rows(found: Any, options: Any) -> Any:
+    """The rows of a table as a panel."""
     from wane.experiments.compare_panel import PanelRows
     from wane.tables.chunks import grouped
 
-    if found.columns.classes or (len(found.series) == 1 and found.columns.cutoff is None):
-        return None
     rows = found.rows
-    series = grouped(rows.ids)[1]
-    return PanelRows(series, rows.times, rows.cutoffs, rows.outputs, rows.y, found.scores, score or "absolute")
+    columns = grouped(rows.ids)[1], rows.times, rows.cutoffs, rows.outputs, rows.y, found.scores
+    return PanelRows(*columns, options.score or "absolute", options.delay or 0, rows.arrived)
 
 
 def suggested(file: str, options: Any, alpha: float, kind: str | None, table: Any, results: dict[str, Any]) -> str:
@@ -216,6 +210,7 @@ def side_by_side(
     Each plays the whole table, with the settings that it needs.
     """
     from wane import runs
+    from wane.experiments import compare_panel, compare_sets
     from wane.experiments.compare import needed
     from wane.panel.settings import POOL
     from wane.report import write
@@ -229,7 +224,7 @@ def side_by_side(
     tick, played = started("report", len(names)), []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            told = {} if name == POOL else needed(name, scores, options.alpha[0])
+            told = {} if name == POOL else needed(name, scores, options.alpha[0], warm=found.columns.arrived is None)
             asked = replace(
                 options, method=name, warm_up=told.pop("warm_up", 0), settings=told, sort=not found.ordered,
                 prefix=found.prefix,
@@ -242,9 +237,7 @@ def side_by_side(
     said = {"file": file, "score": made.score, "methods judged": ", ".join(ranked), "columns": made.columns.said()}
     said |= {"advice": results["recommendation"], "command": results["command"]}
     said["rounds"] = "those that the leaderboard judges: the beginning of each long series is left out"
-    if not found.columns.classes:
-        said["ends"] = "a true value at the very end of its interval counts as missed, as for the leaderboard"
-    shape = shape_of(found, panel_rows(found, None) is not None)
+    shape = compare_sets if found.columns.classes else compare_panel
     advice = {name: results[name] for name in ("method", "recommendation", "command", "reason")}
     advice |= {"lines": results["leaderboard"], "columns": shape.COLUMNS, "caption": shape.CAPTION}
     write(path, played, said, f"Methods for {Path(file).name}", advice=advice)

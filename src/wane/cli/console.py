@@ -58,7 +58,7 @@ def table(
     while dropped and sum(3 + max(len(head), *(len(t) for t, _ in column)) for head, column in kept.items()) > width:
         kept.pop(dropped.pop(0))
     if len(kept) < len(heads):
-        caption = f"{caption or ''} (wider: {', '.join(head for head in heads if head not in kept)})"
+        caption = f"{caption or ''} (a wider terminal shows {', '.join(head for head in heads if head not in kept)})"
     # The first column holds names, the others numbers.
     found = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, pad_edge=False)
     for i, head in enumerate(kept):
@@ -102,7 +102,7 @@ def resumable(quiet: bool = False) -> Iterator[Callable[[str, int], Callable[[],
         with parts_shown(quiet) as started:
             yield started
     except KeyboardInterrupt:
-        raise Interrupted("interrupted; run it again to go on") from None
+        raise Interrupted("interrupted; run the command again to continue") from None
 
 
 @contextlib.contextmanager

@@ -36,19 +36,19 @@ METHODS = {  # name: what it does, when to take it
         "Take it if large errors should move the radius more than small ones.",
     ),
     "eci-cutoff": (
-        "As eci, but ignores errors that are small beside the recent scores.",
+        "Works like eci, but ignores errors that are small beside the recent scores.",
         "Take it if eci moves too much in calm times.",
     ),
     "eci-integral": (
-        "As eci, but moves by an average of past errors instead of the last one.",
+        "Works like eci, but moves by an average of past errors instead of the last one.",
         "Take it if eci moves too much from row to row.",
     ),
     "faci": (
-        "An earlier form of dtaci: several step sizes of ACI, one of which is followed.",
+        "Runs ACI with several step sizes and follows one of them; it is an earlier form of dtaci.",
         "Take it to repeat published results; otherwise take dtaci.",
     ),
     "faci-s": (
-        "As faci, but the experts move the radius itself instead of a level.",
+        "Works like faci, but the experts move the radius itself instead of a level.",
         "Take it to repeat published results.",
     ),
     "kt": (
@@ -60,15 +60,15 @@ METHODS = {  # name: what it does, when to take it
         "Take it if something that you can measure says how hard a row is.",
     ),
     "magdis": (
-        "The simpler discounted method of the paper, without hints and clipping.",
+        "Is the simpler discounted method of the paper, without hints and clipping.",
         "Take it to repeat the paper's table.",
     ),
     "magl": (
-        "The paper's method without forgetting: no step size, radii as small as the past allows.",
+        "Is the paper's method without forgetting: it has no step size, and radii as small as the past allows.",
         "Take it for data that do not change, or for many short series with little memory.",
     ),
     "magl-d": (
-        "The paper's method with a discount: old labels count less and less.",
+        "Is the paper's method with a discount: old labels count less and less.",
         "Take it if you know how fast the data change and want to set it (discount).",
     ),
     "nex": (
@@ -80,11 +80,11 @@ METHODS = {  # name: what it does, when to take it
         "Take it as a fast and simple baseline that follows changes.",
     ),
     "pi-control": (
-        "As p-control, plus a push that grows as misses accumulate.",
+        "Works like p-control, with a push that grows as misses accumulate.",
         "Take it if long-run coverage matters more than narrow intervals; some may be infinite.",
     ),
     "pid": (
-        "As pi-control, plus a forecast of the next score from the past ones.",
+        "Works like pi-control, with a forecast of the next score from the past ones.",
         "Take it if scores have a trend or a season.",
     ),
     "pool": (
@@ -104,7 +104,7 @@ METHODS = {  # name: what it does, when to take it
         "Take it as a simple method if you know the largest possible error.",
     ),
     "simple-ogd": (
-        "As sf-ogd, with the largest error taken as 1.",
+        "Works like sf-ogd with 1 as the largest error.",
         "Take it to repeat the paper's table, with errors of about 1.",
     ),
     "split": (

@@ -103,6 +103,10 @@ Proba = Annotated[
         "--proba", help="Columns with the probabilities of a classifier, one for each label: --proba 'proba_*'."
     ),
 ]
+Delay = Annotated[
+    int | None,
+    typer.Option("--delay", min=0, help="A true value is known only after so many more rows of its series."),
+]
 Arrived = Annotated[
     str | None,
     typer.Option(
@@ -129,7 +133,10 @@ InFormat = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Methods = Annotated[
     str,
-    typer.Option(help="all, or names with commas between, such as auto,magl,dtaci.", autocompletion=method_names),
+    typer.Option(
+        help="Which methods to try: all, or names separated by commas, such as auto,magl,dtaci.",
+        autocompletion=method_names,
+    ),
 ]
 Share = Annotated[float, typer.Option(min=0.0, max=0.5, help="The share of rounds that may be missed.")]
 ALPHA_HELP = "The share of true values that may lie outside, such as 0.1."
@@ -146,6 +153,7 @@ WANTED = {
     "cutoff": "NAME",
     "proba": "NAME",
     "arrived": "NAME",
+    "delay": "N",
     "warm_up": "N",
     "lower_limit": "NUMBER",
     "upper_limit": "NUMBER",
@@ -185,9 +193,9 @@ def column_words(options: Any) -> list[str]:
     for option, value, none in (("--id", options.id, options.no_id), ("--time", options.time, options.no_time)):
         words += [f"--no-{option[2:]}"] if none else [option, value] if value is not None else []
     words += [word for name in options.proba for word in ("--proba", name)]
-    for option in ("cutoff", "arrived", "forecast", "dates", "decimal", "score"):
+    for option in ("cutoff", "delay", "arrived", "forecast", "dates", "decimal", "score"):
         value = getattr(options, option)
-        words += [f"--{option}", value] if value is not None else []
+        words += [f"--{option}", str(value)] if value is not None else []
     return words
 
 
@@ -274,7 +282,7 @@ def assigned(option: str, words: Iterable[str], command: Callable[..., Any] | No
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
             raise typer.BadParameter(
-                f"{word!r} must be NAME=VALUE, as epsilon=0.5 or 'gammas=[0.1,0.2]'", param_hint=option
+                f"{word!r} must be NAME=VALUE, such as epsilon=0.5 or 'gammas=[0.1,0.2]'", param_hint=option
             )
         if command is not None and name in inspect.signature(command).parameters:
             instead = f"--{name.replace('_', '-')}"
@@ -284,7 +292,7 @@ def assigned(option: str, words: Iterable[str], command: Callable[..., Any] | No
         except ValueError:
             found[name] = value
             if value.strip().startswith("["):
-                how = "write numbers with commas between in brackets, and quote all of it: 'gammas=[0.1,0.2]'"
+                how = "write the numbers in brackets with commas between them, and quote the whole: 'gammas=[0.1,0.2]'"
                 raise typer.BadParameter(f"{value!r} is not a list: {how}", param_hint=option) from None
         if name == "discount" and isinstance(found[name], (int, float)) and not 0.0 <= found[name] <= 1.0:
             problem = f"a discount lies between 0 and 1, where 1 forgets nothing, got {value}"

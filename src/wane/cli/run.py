@@ -22,6 +22,7 @@ from wane.cli.options import (
     Cutoff,
     DateOrder,
     DecimalMark,
+    Delay,
     File,
     Forecast,
     Format,
@@ -74,9 +75,7 @@ def run(
     score: Annotated[
         Score | None, typer.Option(help="How to measure an error. Default: absolute; raps for a classifier.")
     ] = None,
-    delay: Annotated[
-        int | None, typer.Option(min=0, help="A true value is known only after so many more rows of its series.")
-    ] = None,
+    delay: Delay = None,
     arrived: Arrived = None,
     warm_up: Annotated[
         int | None, typer.Option(min=0, help="Each series gets intervals only after so many true values.")
@@ -164,12 +163,12 @@ def cut_off(file: str, out: str, state: str | None, skip: int, rows: int) -> str
     """What Ctrl-C has left, and how to go on.
 
     >>> cut_off("in.csv", "out.csv", "state", 10, 1024)
-    'interrupted: out.csv and state have rows 11 to 1,034; the others: wane run in.csv --skip 1034 ...'
+    'interrupted: out.csv and state have rows 11 to 1,034; for the others, run wane run in.csv --skip 1034 ...'
     """
     name = "standard output" if out == "-" else out
     kept = f"{name} has" if state is None else f"{name} and {state} have"
     these = f"rows {skip + 1:,} to {skip + rows:,}" if skip else f"the first {rows:,} rows"
-    after = f"; the others: wane run {file} --skip {skip + rows} ..." if state is not None else ""
+    after = f"; for the others, run wane run {file} --skip {skip + rows} ..." if state is not None else ""
     return f"interrupted: {kept} {these}{after}"
 
 
@@ -242,7 +241,9 @@ def tell(made: Any, file: str, out: str, written: list[str | None], options: Any
         if worst is not None:
             typer.echo(f"worst of {len(level):,} groups: {worst.said()}", err=on_error)
     if made.rows > 10 and made.series >= made.rows:
-        typer.echo(f"every row is a series of its own: is {made.columns.id!r} a row number? then --no-id", err=True)
+        typer.echo(
+            f"Every row is a series of its own. If {made.columns.id!r} only numbers the rows, give --no-id.", err=True
+        )
     files = [name for name in written if name is not None and name != "-"]
     if files:
         typer.echo(f"written: {', '.join(files)}", err=on_error)

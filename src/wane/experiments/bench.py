@@ -35,8 +35,8 @@ LETTER, LINE = 6.0, 11.0  # pixels, of the names in the figure
 PLACES = [(side, up) for up in (0.0, LINE, -LINE, 2 * LINE) for side in (0, -1)]
 OWN = ("leaderboard.csv", "pareto.csv")  # files of ours, should they stand among the streams
 CAPTION = (
-    "off target: distance of the coverage from 1 - alpha; pinball, Winkler, width: divided by the best on the stream; "
-    "rank: by pinball loss; ns: of a round in an array, median over the streams"
+    "off target is the distance of the coverage from the target; pinball, Winkler and width are divided by the best on "
+    "the stream; rank is that by pinball loss; ns is the time of a round in an array, the median over the streams"
 )
 
 

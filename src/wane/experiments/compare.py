@@ -1,22 +1,19 @@
-"""Every method on series of the user's own: a leaderboard, and in words which to take and why."""
+"""Which of the methods on a leaderboard to take, and in words why; and what each must be given."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wane import trackers
-from wane.checks import share
-from wane.errors import InputError, UnboundedError
-from wane.experiments import leaderboard, parallel
-from wane.experiments.leaderboard import LEAST, UNSCORED, Entry
-from wane.metrics.verdict import Judged, Verdict
+from wane.errors import UnboundedError
+from wane.experiments import leaderboard
+from wane.experiments.leaderboard import LEAST, UNSCORED
 from wane.panel import Panel
-from wane.trackers.registry import refuse_unknown
 
 FAMILIAR = "auto"  # nothing to choose: taken where it is nearly as good as the best
 NEARLY = 1.01  # times the pinball loss of the best
@@ -24,78 +21,6 @@ NEAR = 0.01  # of the target, in coverage; more where there are few rounds
 FAR = 0.15  # from the target: how narrow such a method is says nothing
 WORTH = 0.995  # a narrower one is named if it is narrower by half a percent
 WARM_UP = 20  # labels before the first interval, for a method that has none to give before; more for a small alpha
-ALONE = 200_000  # rounds times methods, below which one process is faster than several
-COLUMNS = {  # head: key, form
-    "method": ("method", ""),
-    "coverage": ("coverage", ".1%"),
-    "off target": ("miss_of_target", ".4f"),
-    "LCE_100": ("lce_100", ".3f"),
-    "pinball": ("pinball_ratio", ".3f"),
-    "width": ("width_ratio", ".3f"),
-    "infinite": ("infinite", ".2%"),
-    "ns": ("nanoseconds", ".0f"),
-}
-CAPTION = (
-    "means over the series; off target: distance of the coverage from 1 - alpha; LCE_100: the same, of the worst 100 "
-    "rounds; pinball: divided by the best; width: by the narrowest within 0.15 of the target; ns: of a round"
-)
-
-
-def judged(
-    scores: Sequence[np.ndarray],
-    methods: Sequence[str] | None = None,
-    alpha: float = 0.1,
-    most: int | None = None,
-    count: int | None = None,
-    started: Callable[[str, int], Callable[[], Any]] = lambda name, ticks: lambda: None,
-) -> dict[str, Any]:
-    """The methods on these series, by the rules of the leaderboard, but in their own unit, as a panel plays them.
-
-    Args:
-        scores: of each series; those that are too short to be judged are left out.
-        methods: names; None is all of them.
-        alpha: the share of rounds that may be missed.
-        most: the number of series that are judged; of more, as many are taken at even distances.
-        count: of processes.
-        started: (name, ticks) -> tick.
-    """
-    share("alpha", alpha)
-    names = trackers.names() if methods is None else list(methods)
-    refuse_unknown(names)
-    long = [s for s in scores if len(s) >= LEAST]
-    if not long:
-        longest = max(map(len, scores), default=0)
-        raise InputError(f"methods are judged on series of at least {LEAST} labels, the longest has {longest}")
-    taken = long
-    if most is not None and len(long) > most:
-        taken = [long[i] for i in np.linspace(0, len(long) - 1, most).astype(int)]
-    entry = Entry("table", tuple(taken), largest(long))
-    rounds = sum(map(len, taken))
-    tick = started("methods", len(names))
-    waiting = [(entry, name, None) for name in names]
-    rows = {}
-    for task, row in parallel.computed(waiting, alpha, 1 if rounds * len(names) < ALONE else count):
-        rows[task[1]] = {"stream": entry.name, "method": task[1], **row}
-        tick()
-    lines = leaderboard.ranked([rows[name] for name in names])
-    narrowest = min((line["width"] for line in serious(lines)), default=0.0)
-    for line in lines:
-        line["width_ratio"] = line["width"] / narrowest if narrowest else line["width_ratio"]
-    lines.sort(key=lambda line: (line["method"] in leaderboard.NO_RIVAL, line["pinball_ratio"]))
-    advised = advice(lines, alpha, sum(int(line["rounds"] * len(taken)) for line in lines[:1]))
-    told = leaderboard.settings(advised["method"], largest(long))
-    return {
-        "alpha": alpha,
-        "series": len(taken),
-        "series_in_all": len(scores),
-        "too_short": len(scores) - len(long),
-        "rounds": rounds,
-        "leaderboard": lines,
-        **advised,
-        "bad": verdict(advised["method"], taken, alpha, told),
-        "settings": needed(advised["method"], scores, alpha),
-        "rules": leaderboard.__doc__,
-    }
 
 
 def largest(scores: Sequence[np.ndarray]) -> np.ndarray:
@@ -177,27 +102,17 @@ def advice(
     return {"method": pick["method"], "recommendation": said, "reason": reason}
 
 
-def verdict(method: str, scores: Sequence[np.ndarray], alpha: float, told: dict[str, Any]) -> Verdict | None:
-    """The verdict on the coverage of a method, on the rounds that are judged."""
-    found = Judged(alpha)
-    for one in scores:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", trackers.CoverageWarning)
-            radii = trackers.make(method, alpha, **told).run(one)
-        found.add((radii > one)[min(UNSCORED, len(one) // 3) :])
-    return found.verdict(len(scores))
-
-
 def serious(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The methods whose coverage is not out of the question."""
     return [line for line in lines if line["miss_of_target"] <= FAR and line["method"] not in leaderboard.NO_RIVAL]
 
 
-def needed(method: str, scores: Sequence[np.ndarray], alpha: float) -> dict[str, Any]:
+def needed(method: str, scores: Sequence[np.ndarray], alpha: float, warm: bool = True) -> dict[str, Any]:
     """What a panel must be given so that a method plays all of these series: the least that will do.
 
     The largest score where a method must know it, of the rounds that are not judged; labels to begin with where it has
-    no finite radius before; and infinite intervals where it has none later either.
+    no finite radius before; and infinite intervals where it has none later either, or (not ``warm``) where rows are
+    played one by one and cannot warm up.
 
     >>> needed("magl", [np.ones(300)], 0.1), needed("split", [np.ones(300)], 0.1)
     ({}, {'warm_up': 20})
@@ -206,6 +121,8 @@ def needed(method: str, scores: Sequence[np.ndarray], alpha: float) -> dict[str,
     told: dict[str, Any] = leaderboard.settings(method, largest(long) if long else np.ones(1))
     if method == FAMILIAR or all(finite(trackers.make(method, alpha, **told), s) for s in scores):
         return told
+    if not warm:
+        return {**told, "on_unbounded": "allow"}
     warm_up = max(WARM_UP, math.ceil(2.0 / alpha)) if alpha else WARM_UP
     last = np.full(1, math.nan)  # an outcome that is to come
     y = np.concatenate([part for s in scores for part in (s, last)])
@@ -241,7 +158,7 @@ def percent(value: float) -> str:
     return f"{100.0 * value:.1f} %"
 
 
-def cells(lines: Sequence[dict[str, Any]], columns: dict[str, tuple[str, str]] = COLUMNS) -> list[list[str]]:
+def cells(lines: Sequence[dict[str, Any]], columns: dict[str, tuple[str, str]]) -> list[list[str]]:
     """The text of the table; a number that does not exist is a dash."""
     return [
         ["-" if line[key] != line[key] else format(line[key], form) for key, form in columns.values()] for line in lines

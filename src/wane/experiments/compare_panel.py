@@ -1,9 +1,10 @@
-"""Every method on a panel of the user's own: all series are played together, and all their rows are judged together.
+"""Every method on the series of a table: all series are played together, and all their rows are judged together.
 
 The rules, the same for all: nothing is tuned; rows are played in order of time, as ``wane run`` plays them; a series of
 200 labels or more is judged from its 300th row on, or after its first third, and a shorter one from its first row on.
-Losses and widths of a series are divided by its mean score, so that large series do not count more. A row without an
-interval has lost its whole score, and an infinite radius counts as the largest score of the series so far.
+A true value at the very end of its interval is inside. Losses and widths of a series are divided by its mean score, so
+that large series do not count more. A row without an interval has lost its whole score, and an infinite radius counts
+as the largest score of the series so far.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from typing import Any
 import numpy as np
 
 from wane import metrics, trackers
+from wane.conformal import OnlineConformal
+from wane.covered import contains
 from wane.errors import InputError
-from wane.experiments import compare, leaderboard
+from wane.experiments import compare, compare_late, leaderboard
+from wane.experiments.compare_late import Lateness
 from wane.experiments.leaderboard import LEAST, UNSCORED, WINDOW
 from wane.metrics.verdict import EARLY, Judged
-from wane.panel import Panel
+from wane.panel import Panel, arrivals
 from wane.panel.backtests import Backtest
 from wane.panel.settings import POOL, default_method
 from wane.trackers.registry import refuse_unknown
@@ -41,10 +45,9 @@ COLUMNS = {  # head: key, form
     "ns": ("nanoseconds", ".0f"),
 }
 CAPTION = (
-    f"all rows together; first {EARLY}: coverage of the first labels of each series, judged or not; "
-    "off target: distance of the coverage from 1 - alpha; "
-    "LCE_100: the same, of the worst 100 rows in order of time; pinball: divided by the best; "
-    "width: by the narrowest within 0.15 of the target; ns: of a row"
+    f"first {EARLY} is the coverage of the first {EARLY} labels of each series; off target is the distance of the "
+    "coverage from the target, and LCE_100 that of the worst 100 rows in order of time; pinball is the loss divided by "
+    "the smallest; width is divided by the narrowest within 0.15 of the target; ns is the time of a row in nanoseconds"
 )
 
 
@@ -60,6 +63,8 @@ class PanelRows:
         y: the labels, NaN where there is none.
         scores: of the rows, NaN where there is no label.
         score: the name of the score.
+        delay: a label is known so many rows of its series later; in a backtest, so many times later.
+        arrived: the time at which each label became known; None if that is a number of rows later.
     """
 
     series: np.ndarray
@@ -69,12 +74,15 @@ class PanelRows:
     y: np.ndarray
     scores: np.ndarray
     score: str
+    delay: int = 0
+    arrived: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> PanelRows:
         """Some rows."""
         outputs = tuple(c[rows] for c in self.outputs) if isinstance(self.outputs, tuple) else self.outputs[rows]
-        times, cutoffs = (None if column is None else column[rows] for column in (self.times, self.cutoffs))
-        return PanelRows(self.series[rows], times, cutoffs, outputs, self.y[rows], self.scores[rows], self.score)
+        times, cutoffs, arrived = (None if c is None else c[rows] for c in (self.times, self.cutoffs, self.arrived))
+        mine = self.series[rows], times, cutoffs, outputs, self.y[rows], self.scores[rows]
+        return PanelRows(*mine, self.score, self.delay, arrived)
 
 
 def judged(
@@ -114,6 +122,7 @@ def judged(
     lines = ranked(found)
     advised = compare.advice(lines, alpha, int(scored.sum()), default_method(len(every)))
     rests = f" The advice rests on {len(taken):,} of {len(every):,} series and {int(scored.sum()):,} rows."
+    rests = rests if len(every) > 1 else ""
     return {
         "alpha": alpha,
         "series": len(taken),
@@ -133,7 +142,8 @@ def needed(method: str, rows: PanelRows, alpha: float) -> dict[str, Any]:
     """What a panel must be given so that a method plays all of these series."""
     if method == POOL:
         return {}
-    return compare.needed(method, [s for k in np.unique(rows.series) if len(s := of_series(rows, k))], alpha)
+    every = [s for k in np.unique(rows.series) if len(s := of_series(rows, k))]
+    return compare.needed(method, every, alpha, warm=rows.arrived is None)
 
 
 def of_series(rows: PanelRows, key: Any) -> np.ndarray:
@@ -173,7 +183,7 @@ def scales(rows: PanelRows) -> np.ndarray:
 
 
 def played(name: str, rows: PanelRows, alpha: float, settings: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """The radius of each row, NaN where there is no interval, and whether it covers."""
+    """The radius of each row, NaN where there is no interval, and whether the interval holds the true value."""
 
     def make() -> Panel:
         return Panel(name, alpha, rows.score, on_unbounded="allow", **settings)
@@ -182,13 +192,42 @@ def played(name: str, rows: PanelRows, alpha: float, settings: dict[str, Any]) -
         warnings.simplefilter("ignore", trackers.CoverageWarning)
         if rows.cutoffs is not None:
             backtest = Backtest.of(rows.series, rows.times, rows.cutoffs, ("time", "cutoff"))  # type: ignore[arg-type]
-            made, _ = backtest.play(make, rows.outputs, rows.y)
+            made, _ = backtest.play(make, rows.outputs, rows.y, rows.delay)
+        elif rows.arrived is not None and name != POOL:
+            return one_by_one(name, rows, alpha, settings)
         else:
             panel = make()
             with panel._lock:
                 places = panel.index.places(rows.series, add=True)
-                made = panel._run_at(places, rows.outputs, rows.y, 0, rows.times)
-    return np.where(np.isnan(made.lower[:, 0]), math.nan, made.radii[:, 0]), made.covered[:, 0] == 1
+                if rows.arrived is None:
+                    made = panel._run_at(places, rows.outputs, rows.y, rows.delay, rows.times)
+                else:
+                    made = arrivals.play(panel, places, rows.outputs, rows.y, rows.times, rows.arrived)
+    lower, upper = made.lower[:, 0], made.upper[:, 0]
+    return np.where(np.isnan(lower), math.nan, made.radii[:, 0]), contains(lower, upper, rows.y)
+
+
+def one_by_one(name: str, rows: PanelRows, alpha: float, settings: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Play each series by itself, by labels that come at times of their own."""
+    made = np.empty((len(rows.y), 4))
+    late = Lateness(*(as_numbers(np.asarray(column)) for column in (rows.times, rows.arrived)))
+    for key in np.unique(rows.series):
+        at = np.flatnonzero(rows.series == key)
+        mine = rows.take(at)
+        oc = OnlineConformal(
+            name, rows.score, alpha, on_unbounded="allow", history=0, max_pending=len(at) + 1, **settings
+        )
+        pair = isinstance(mine.outputs, tuple)
+        outputs = zip(*(c.tolist() for c in mine.outputs), strict=True) if pair else mine.outputs.tolist()
+        rounds = compare_late.played(oc, outputs, mine.y.tolist(), late.take(at))
+        made[at] = [(p.radius, p.lower, p.upper, taught) for p, taught in rounds]
+    radii, lower, upper, taught = made.T
+    return np.where(taught == 1.0, radii, math.nan), (taught == 1.0) & contains(lower, upper, rows.y)
+
+
+def as_numbers(times: np.ndarray) -> np.ndarray:
+    """Times as floats, NaN where there is none."""
+    return np.where(np.isnat(times), math.nan, times.astype(float)) if times.dtype.kind == "M" else times.astype(float)
 
 
 def judge(

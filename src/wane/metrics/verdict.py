@@ -156,7 +156,7 @@ class Judged:
         if off > 0.0:
             return "throughout", "the intervals are wider than was asked for"
         if series > 1 and each < EARLY:
-            return "few labels", f"too few labels, {each:.3g} for each of {series:,} series"
+            return "few labels", f"there are too few labels, {each:.3g} for each of {series:,} series"
         # The beginning of each series, and of the whole: the rest is on target.
         first = max(len(self.counts) // 4, 1)
         begun = [self.early.tolist(), [int(self.counts[:first].sum()), int(self.hits[:first].sum())]]
@@ -164,7 +164,7 @@ class Judged:
             rest, inside = self.labels - labels, int(self.hits.sum()) - hits
             if labels and rest and abs(inside / rest - target) <= self.allowed(rest):
                 return "cold start", (
-                    f"a cold start, {100 * hits / labels:.1f} % of the first {labels:,} labels are inside and "
+                    f"it is a cold start: {100 * hits / labels:.1f} % of the first {labels:,} labels are inside, and "
                     f"{100 * inside / rest:.1f} % of the others"
                 )
         # Some batches are far off, and the others are on target.
@@ -175,7 +175,7 @@ class Judged:
             inside = int(self.hits[~far].sum())
             if abs(inside / rest - target) <= self.allowed(rest):
                 return "jump", (
-                    f"a jump, {labels:,} labels with {100 * self.hits[far].sum() / labels:.1f} % inside, while "
-                    f"{100 * inside / rest:.1f} % of the others are"
+                    f"there was a jump: {100 * self.hits[far].sum() / labels:.1f} % of {labels:,} labels are inside, "
+                    f"and {100 * inside / rest:.1f} % of the others"
                 )
         return "throughout", "the intervals are too narrow throughout"

@@ -109,17 +109,28 @@ class Result:
     def _table(self) -> Arrays | Frame:
         return Arrays(self.frame) if isinstance(self.frame, Mapping) else Frame(self.frame)
 
+    def __repr__(self) -> str:
+        """What the run came to, in a line."""
+        said = dict(self._facts())
+        judged = said["labels judged"]
+        inside = f"{100.0 * said['coverage']:.1f} % of {judged:,} labels inside" if judged else "no labels yet"
+        target = f"target {100.0 * said['target']:.4g} %"
+        return f"Result({self._roles.method}, {said['rows']:,} rows, {target}: {inside})"
+
     def _repr_html_(self) -> str:
         """Show what the run came to in a notebook."""
+        return showing.html("Intervals: frame, summary, plot(id) and report(path) show more", self._facts())
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        """What the run came to: names and numbers."""
         table, roles = self._table(), self._roles
         cold = np.isnan(roles.numbers(table, "lower")[:, 0])
         hits = roles.numbers(table, "covered")[~cold, 0]
         known = hits[~np.isnan(hits)]
-        rows: list[tuple[str, Any]] = [
+        return [
             ("rows", len(cold)),
             ("rows without an interval", int(cold.sum())),
             ("labels judged", len(known)),
             ("coverage", float(known.mean()) if len(known) else math.nan),
             ("target", 1.0 - roles.levels[0]),
         ]
-        return showing.html("Intervals: frame, summary, plot(id) and report(path) show more", rows)

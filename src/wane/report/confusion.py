@@ -52,9 +52,9 @@ def section(tracks: Sequence[LabelTrack], level: int) -> str:
     if not missed or not there:
         return ""
     at = np.unravel_index(int(np.argmax(counts)), counts.shape)
-    pair = f"{missed[at[0]]}: in {counts[at]:,} of its missed rounds the set held {there[at[1]]} instead."
+    pair = f"In {counts[at]:,} of the missed rounds of {missed[at[0]]}, the set held {there[at[1]]} instead."
     if there[at[1]] == EMPTY:
-        pair = f"{missed[at[0]]}: in {counts[at]:,} of its missed rounds the set was empty."
+        pair = f"In {counts[at]:,} of the missed rounds of {missed[at[0]]}, the set was empty."
     most = int(counts.max())
     lines = [
         [tables.text(name), *(tables.shaded(int(n), int(n) / most) for n in row)]
@@ -62,5 +62,7 @@ def section(tracks: Sequence[LabelTrack], level: int) -> str:
     ]
     head = "What was taken instead"
     made = tables.table("confusion", head, ["Missed label", *there], lines)
-    said = f"Of the rounds whose set misses the true label: how often each other label was in the set. {pair}"
-    return tables.section("confusion", head, escape(said), made)
+    said = (
+        "For the rounds whose set misses the true label, the table counts how often each other label was in the set. "
+    )
+    return tables.section("confusion", head, escape(said + pair), made)

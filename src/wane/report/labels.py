@@ -110,8 +110,8 @@ class LabelTrack:
         """There is none of label sets."""
         return math.nan
 
-    def since(self, first: int, open_ends: bool = False) -> LabelTrack:
-        """The rounds from one on; a set of labels has no ends that could be open."""
+    def since(self, first: int) -> LabelTrack:
+        """The rounds from one on."""
         columns = {name: getattr(self, name) for name in ("time", "label", "sets", "size", "covered")}
         kept: dict[str, Any] = {name: None if column is None else column[first:] for name, column in columns.items()}
         groups = {name: values[first:] for name, values in self.groups.items()}

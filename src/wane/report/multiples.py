@@ -32,8 +32,9 @@ def section(ranked: Sequence[AnyTrack], level: int, k: int) -> str:
     )
     return (
         '<section aria-labelledby="multiples-head"><h2 id="multiples-head">Series side by side</h2>'
-        f"<p>The coverage of the last {k} outcomes over time, of {which}, on one scale from {percent(low)} to "
-        f"100\u00a0%. Grey: where 95\u00a0% of windows would lie by chance. Choose one to see its charts.</p>"
+        f"<p>Each picture shows the coverage of the last {k} outcomes over time, on one scale from {percent(low)} to "
+        f"100\u00a0%, of {which}. The grey band is where 95\u00a0% of windows would lie by chance. Choose one to see "
+        "its charts.</p>"
         f'<div class="multiples">{arts}</div></section>'
     )
 

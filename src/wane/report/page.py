@@ -24,6 +24,7 @@ from wane.state.files import replace_file
 from wane.version import __version__
 
 MOST_ROUNDS = 400_000  # whose charts are in the page, some 20 bytes each and level; of a longer series, the last ones
+MOST_SERIES = 1_000  # with charts: nobody looks at more of them
 MOST_LINES = 5_000  # of the table of streams
 OWN_SCRIPTS, OWN_STYLES = ("data.js", "page.js"), ("page.css",)
 
@@ -88,7 +89,7 @@ def page(
     # The least likely series come first: in the choice, among the charts and side by side.
     strange = surprise(alpha, [n.labels for n in mine], [n.misses for n in mine])
     ranked = [own[i] for i in np.argsort(-strange, kind="stable")]
-    kept = charted(tracks, [track.name for track in ranked], MOST_ROUNDS)
+    kept = charted(tracks, [track.name for track in ranked], MOST_ROUNDS, MOST_SERIES)
     shown = {tracks[i].name for i in kept}
     title = title or (names[0] if len(names) == 1 else f"{len(names):,} series")
     order = [track.name for track in ranked if track.name in shown]

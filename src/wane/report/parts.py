@@ -64,10 +64,12 @@ def note(shown: int, streams: int, longest: int, most: int) -> str:
     """What the charts leave out."""
     said = []
     if shown < streams:
-        said.append(f"Charts are of the {shown:,} series of {streams:,} whose coverage is the least likely by chance.")
+        said.append(
+            f"The charts show {shown:,} of {streams:,} series: those whose coverage is the least likely by chance."
+        )
     if longest > most:
-        said.append(f"Charts show the last {most:,} rounds of {longest:,}.")
-    return f'<p class="note">{" ".join(said)} The tables count all.</p>' if said else ""
+        said.append(f"The charts show the last {most:,} of {longest:,} rounds.")
+    return f'<p class="note">{" ".join(said)} The tables count everything.</p>' if said else ""
 
 
 def calibration(by_method: Mapping[str, list[Numbers]], alphas: tuple[float, ...], words: Words) -> str:
@@ -92,7 +94,7 @@ def leaderboard(advice: Mapping[str, Any]) -> str:
         first = (f"{line['method']} (recommended)" if mine else line["method"], line["method"])
         figures = [(float(line[key]), form) for key, form in list(columns.values())[1:]]
         lines.append([first, *((sentences.NONE if x != x else format(x, form), x) for x, form in figures)])
-    said = advice["caption"].partition("; ns: ")[0]
+    said = advice["caption"].partition("; ns is ")[0]
     said = f"{said[:1].upper()}{said[1:]}. The recommended method is the first; the advice rests on these figures."
     heads = [head[:1].upper() + head[1:] for head in columns]
     return tables.section("methods", "Methods compared", escape(said), tables.table("methods", "Methods", heads, lines))
@@ -106,7 +108,7 @@ def comparison(firsts: Mapping[str, Numbers], alpha: float, k: int, words: Words
     heads = ["Method", *next(iter(cells.values()))]
     made = tables.table("methods", "Methods", heads, [[tables.text(m), *line.values()] for m, line in cells.items()])
     same = len({(n.rounds, n.labels) for n in firsts.values()}) == 1
-    said = f"{'The same' if same else 'Its own'} rounds for each method; all series together."
+    said = f"Each method is judged on {'the same' if same else 'its own'} rounds, and all series count together."
     return tables.section("methods", "Methods compared", said, made)
 
 
@@ -121,9 +123,11 @@ def streams(found: list[list[Numbers]], alpha: float, k: int, methods: int, most
         by = {"Method": tables.text(n.method)} if methods > 1 else {}
         lines.append([tables.text(n.name), *by.values(), *cells.values()])
         heads = ["Series", *by, *cells]
-    said = "A head sorts; a row shows its charts (with the keyboard: arrows and Enter)."
+    said = "Choose a heading to sort, and a row to see its charts. On the keyboard, use the arrows and Enter."
     if len(ranked) > most:
-        said += f" The {most:,} of {len(ranked):,} whose coverage is the least likely by chance."
+        said += (
+            f" The table shows {most:,} of {len(ranked):,} series: those whose coverage is the least likely by chance."
+        )
     return tables.section(
         "streams", "Series by series", said, tables.table("streams", "Series by series", heads, lines)
     )

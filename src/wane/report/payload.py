@@ -20,16 +20,23 @@ SINGLE = 2.0**-24  # how far off single precision may be, as a share
 BLUR = 1e-4  # of a typical width: how far off the ends of intervals may be in the page
 
 
-def charted(tracks: Sequence[AnyTrack], ranked: Sequence[str], room: int) -> list[int]:
-    """The tracks with charts: all if there is room, else those of the first series, which are the least likely."""
-    if sum(map(len, tracks)) <= room:
+def charted(tracks: Sequence[AnyTrack], ranked: Sequence[str], room: int, most: int) -> list[int]:
+    """The tracks with charts: all if there is room, else those of the first series, which are the least likely.
+
+    Args:
+        tracks: all of them.
+        ranked: the names of series, the least likely first.
+        room: how many rounds may have charts.
+        most: how many series may have charts.
+    """
+    if sum(map(len, tracks)) <= room and len({track.name for track in tracks}) <= most:
         return list(range(len(tracks)))
     sizes: dict[str, int] = dict.fromkeys(ranked, 0)
     for track in tracks:
         sizes[track.name] = sizes.get(track.name, 0) + len(track)
     kept: set[str] = set()
     for name, size in sizes.items():
-        if size <= room or not kept:
+        if len(kept) < most and (size <= room or not kept):
             kept.add(name)
             room -= size
     return [i for i, track in enumerate(tracks) if track.name in kept]

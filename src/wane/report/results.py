@@ -11,8 +11,10 @@ import numpy as np
 
 from wane.errors import InputError, InputTypeError, Setting, located
 from wane.panel.backtests import Backtest, ahead, numbered
+from wane.panel.frames import COLD
+from wane.report import label_results
 from wane.report.track import Track
-from wane.tables.chunks import Chunk, chunks, keys, moments, numbers
+from wane.tables.chunks import Chunk, chunks, moments, numbers
 from wane.tables.columns import first, refuse_unknown
 from wane.tables.files import reading
 
@@ -30,15 +32,15 @@ def read(
     prefix: str = "",
     told: Callable[[str], Any] = lambda text: None,
     **named: str | None,
-) -> list[Track]:
+) -> list[Any]:
     """Read the tracks in a table: one for each series, and for each method if there is a column of methods.
 
-    In a backtest, each number of steps ahead is a series of its own.
+    In a backtest, each number of steps ahead is a series of its own. A table with sets of labels gives ``LabelTrack``s.
 
     Args:
         path: a CSV, Parquet or JSON-lines file. It needs a column with the true values, and columns lower and upper, or
             lower_0.1 and upper_0.1 for each alpha; or those of ``conformalize``, such as Naive-lo-90 and Naive-hi-90,
-            where each model is a method.
+            where each model is a method; or the labels of a classifier and columns set, size and cold.
         alpha: of a file with plain lower and upper, which does not say it; None is 0.1, as for ``wane run``.
         method: the name of what made the intervals, if no column says it.
         prefix: what the names of lower and upper begin with.
@@ -58,14 +60,14 @@ def read(
             f"columns can be named for {', '.join(ROLES)}, got {', '.join(strange)}", argument=strange[0]
         )
     with reading(os.fspath(path)) as reader:
-        if {f"{prefix}size", f"{prefix}cold"} <= {*reader.names} and f"{prefix}lower" not in reader.names:
-            cure = "wane run and wane compare draw them with --report"
-            raise InputError(f"{path} holds sets of labels, and no intervals", argument="path", cure=cure)
+        level = USUAL if alpha is None else alpha
+        if label_results.holds_sets(reader.names, prefix):
+            return _sets(reader, named, path, method, prefix, level, alpha is None, told)
         roles = _roles(reader.names, named, path)
-        sources = _sources(reader.names, roles, method, prefix, USUAL if alpha is None else alpha, path)
-        told(f"using {', '.join(f'{role}={name!r}' for role, name in roles.items() if name is not None)}")
+        sources = _sources(reader.names, roles, method, prefix, level, path)
+        told(f"using {_said(roles)}")
         if alpha is None and any(f"{prefix}lower" in pair for source in sources for pair in source.ends.values()):
-            told("Using alpha = 0.1 (90 % intervals): the names lower and upper do not say it, --alpha does.")
+            told("Using alpha = 0.1 (90 % intervals), because the names lower and upper do not say it. --alpha does.")
         timed = named.get("time") is not None
         parts = [_part(chunk, roles, sources, timed) for chunk in chunks(reader)]
     if not parts:
@@ -74,7 +76,7 @@ def read(
     time, cutoff = _joined(parts, "time"), _joined(parts, "cutoff")
     names = _names(parts, time, cutoff, (str(roles["time"]), str(roles["cutoff"])))
     y = _joined(parts, "y")
-    stem = os.path.splitext(os.path.basename(os.fspath(path)))[0]
+    stem = _stem(path)
     made = []
     for source in sources:
         methods = [m for part in parts for m in part["method"]] if roles[METHOD] else [source.method] * len(names)
@@ -95,6 +97,33 @@ def read(
     if roles["id"] is None and any(t.time is not None and (t.time[1:] == t.time[:-1]).any() for t in found):
         told("times come more than once in one series: if a column names several series, give it as --id")
     return found
+
+
+def _sets(
+    reader: Any, named: dict[str, str | None], path: Any, method: str, prefix: str, alpha: float, usual: bool, told: Any
+) -> list[Any]:
+    """The tracks in a table of sets of labels."""
+    with located(lambda row: str(path)):
+        refuse_unknown([name for name in named.values() if name is not None], reader.names)
+    roles = {role: named.get(role) or first(role, reader.names) for role in ("id", "time")}
+    roles |= {"y": label_results.label_of(reader.names, named.get("y"), path)}
+    roles[METHOD] = named.get(METHOD) or (METHOD if METHOD in reader.names else None)
+    levels = label_results.columns_of(reader.names, prefix, alpha, path)
+    told(f"using {_said(roles)}")
+    if usual and any(name == f"{prefix}set" for name, _ in levels.values()):
+        told("Using alpha = 0.1 (90 % sets), because the name set does not say it. --alpha does.")
+    found = label_results.read_sets(list(chunks(reader)), roles, levels, f"{prefix}{COLD}", method, _stem(path))
+    if not found:
+        raise InputError(f"{path} has no row with a set", argument="path", cure="there is nothing to report")
+    return found
+
+
+def _said(roles: dict[str, str | None]) -> str:
+    return ", ".join(f"{role}={name!r}" for role, name in roles.items() if name is not None)
+
+
+def _stem(path: Any) -> str:
+    return os.path.splitext(os.path.basename(os.fspath(path)))[0]
 
 
 def _roles(names: Sequence[str], named: dict[str, str | None], path: Any) -> dict[str, str | None]:
@@ -192,7 +221,7 @@ def _part(chunk: Chunk, roles: dict[str, str | None], sources: Sequence[_Source]
     used = [roles["y"], *(source.y_hat for source in sources), *ends]
     chunk.notation.settle([chunk.column(name) for name in used if name is not None])
     y = numbers(chunk, str(roles["y"]))
-    ids, methods = (_texts(chunk, roles[role], "") for role in ("id", METHOD))
+    ids, methods = (label_results.texts(chunk, roles[role], "") for role in ("id", METHOD))
     time = cutoff = None
     if roles["time"] is not None:
         try:
@@ -216,10 +245,6 @@ def _part(chunk: Chunk, roles: dict[str, str | None], sources: Sequence[_Source]
 def _side(chunk: Chunk, names: Sequence[str]) -> np.ndarray:
     """The lower or the upper ends, a column a level."""
     return np.column_stack([numbers(chunk, name, infinite=True) for name in names])
-
-
-def _texts(chunk: Chunk, name: str | None, other: str) -> list[str]:
-    return [other] * chunk.rows if name is None else [str(key) for key in keys(chunk, name)]
 
 
 def _covered(chunk: Chunk, names: Sequence[str], y: np.ndarray) -> np.ndarray | None:

@@ -45,10 +45,7 @@ def label_track(made: Report, track: Any, name: str) -> list[LabelTrack]:
 
 
 def judged_rounds(found: list[Any], labels: Mapping[str, int]) -> list[Any]:
-    """The rounds that a comparison of methods judges, as it judges them.
-
-    The beginning of each long series is left out, and an outcome at the very end of its interval is missed, as it is
-    for the methods themselves.
+    """The rounds that a comparison of methods judges: the beginning of each long series is left out.
 
     Args:
         found: the tracks of one method.
@@ -59,7 +56,7 @@ def judged_rounds(found: list[Any], labels: Mapping[str, int]) -> list[Any]:
         known = np.flatnonzero(track.known)
         count = next(iter(labels.values())) if len(labels) == len(found) == 1 else labels.get(track.name, len(known))
         judged = count - (min(UNSCORED, count // 3) if count >= LEAST else 0)
-        made.append(track.since(int(known[-judged]) if 0 < judged < len(known) else 0, open_ends=True))
+        made.append(track.since(int(known[-judged]) if 0 < judged < len(known) else 0))
     return made
 
 

@@ -83,7 +83,8 @@ def headline(overall: Numbers, alpha: float, k: int, streams: int, words: Words 
     )
     if not overall.worst_at:
         return said.rstrip()
-    return f"{said}The worst {k}-step window: {percent(overall.worst)}{f' ({overall.name})' if streams > 1 else ''}."
+    where = f" ({overall.name})" if streams > 1 else ""
+    return f"{said}In the worst {k} steps in a row{where}, {percent(overall.worst)} {words.were}."
 
 
 def on_target(overall: Numbers, alpha: float) -> str:

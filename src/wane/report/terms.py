@@ -38,16 +38,16 @@ INTERVALS = {
     ),
     "pinball": (
         "Pinball loss",
-        "The loss whose minimum is a quantile. Here that of both ends together, which is alpha/2 times the Winkler "
-        "score: a miss costs its distance, and width costs alpha/2 a unit. Smaller is better.",
+        "A loss that is smallest at a quantile. Here it is that of both ends together, which is alpha/2 times the "
+        "Winkler score: a miss costs its distance, and width costs alpha/2 a unit. Smaller is better.",
     ),
 }
 SETS = {
     "size": ("Mean size", "How many labels are in a set, on average. Smaller is better at the same coverage."),
     "pinball": (
         "Pinball loss",
-        "The loss whose minimum is a quantile: here of the scores that decide which labels are in a set. Smaller is "
-        "better.",
+        "A loss that is smallest at a quantile, here of the scores that decide which labels are in a set. Smaller "
+        "is better.",
     ),
 }
 

@@ -123,19 +123,11 @@ class Track:
         lower = np.minimum(self.lower[:, level], self.upper[:, level])
         return metrics.winkler(lower, self.upper[:, level], self.y, self.levels[level])
 
-    def since(self, first: int, open_ends: bool = False) -> Track:
-        """The rounds from one on, without what the theory says of the sum over all of them.
-
-        Args:
-            first: the first round that is kept.
-            open_ends: whether an outcome at an end of its interval is missed.
-        """
+    def since(self, first: int) -> Track:
+        """The rounds from one on, without what the theory says of the sum over all of them."""
         columns = {name: getattr(self, name) for name in BY_ROUND}
         kept: dict[str, Any] = {name: None if column is None else column[first:] for name, column in columns.items()}
         groups = {name: values[first:] for name, values in self.groups.items()}
-        if open_ends:
-            at_end = (kept["y"][:, None] == kept["lower"]) | (kept["y"][:, None] == kept["upper"])
-            kept["covered"] = np.where(at_end, 0.0, kept["covered"])
         return Track(self.name, self.method, levels=self.levels, groups=groups, **kept)
 
     def factors(self) -> dict[str, np.ndarray]:

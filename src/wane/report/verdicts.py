@@ -47,10 +47,10 @@ def state_of(judged: Judged, series: int) -> tuple[str, str, str]:
         why = f"It is {away:.1f} points from the target, and chance alone allows {chance:.1f}."
         if away > 100.0 * judged.chance():
             why = f"It is {away:.1f} points from the target, which is too little to act on."
-        return GOOD, why, "Nothing. A better forecast makes the intervals narrower."
+        return GOOD, why, "Nothing has to be done. A better forecast would make the intervals narrower."
     too_wide = found.coverage > 1.0 - found.alpha
-    why = f"It is {away:.1f} points {'above' if too_wide else 'below'} the target; chance explains "
-    why += f"{100.0 * found.chance:.1f}. Likely cause: {found.why}."
+    why = f"It is {away:.1f} points {'above' if too_wide else 'below'} the target, and chance explains "
+    why += f"only {100.0 * found.chance:.1f}. The likely cause is that {found.why}."
     return OFF, why, TO_DO["too wide" if too_wide else found.cause]
 
 

@@ -46,7 +46,7 @@ class EventSession(Session):
         design = panel.settings
         if design.warm_up:
             cure = ("leave it out; ", Setting("on_unbounded", "allow"), " allows infinite intervals at first")
-            raise InputError("is not for rows that are played one by one", about="warm_up", cure=cure)
+            raise InputError("cannot be used where rows are played one by one", about="warm_up", cure=cure)
         if many is None:
             more: dict[str, Any] = {"max_pending": UNLIMITED, "history": 0, "max_series": UNLIMITED}
             if not columns.classes:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wane.errors import AmbiguousDatesError
 from wane.tables.chunks import chunks, keys, moments
 from wane.tables.columns import Columns
 from wane.tables.files import reading
 from wane.tables.text import Notation
+
+FIRST = 1_024  # rows that show whether a column holds dates
 
 
 class Glance(NamedTuple):
@@ -44,3 +48,27 @@ class Glance(NamedTuple):
                     ordered = ordered and not (when[1:] < when[:-1]).any() and (last is None or when[0] >= last)
                     last = when[-1]
         return cls(len(counts), ordered)
+
+
+def dates_not_used(path: str, kind: str, columns: Columns, notation: Notation) -> str | None:
+    """Say which column holds dates, if no column of times is used; None if there is nothing to say, or for a pipe."""
+    if columns.time is not None or not os.path.isfile(path):
+        return None
+    with reading(path, kind, notation) as reader:
+        chunk = reader.read(FIRST)
+    if chunk is None:
+        return None
+    for name in chunk.names:
+        if name in (columns.y, *columns.y_hat, columns.id):
+            continue
+        try:
+            dates = moments(chunk, name).dtype.kind == "M"
+        except AmbiguousDatesError:
+            dates = True
+        except ValueError:
+            continue
+        if dates:
+            return (
+                f"no column of times is used, but {name!r} holds dates: give --time {shlex.quote(name)}, or --no-time"
+            )
+    return None

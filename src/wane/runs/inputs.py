@@ -239,6 +239,6 @@ def pass_over(source: Input, out: str, told: Callable[[str], Any]) -> None:
             cure=("give another ", Setting("out"), ", or ", Setting("again", True), " to learn all rows again"),
         )
     told(
-        f"{source.state} has learned the first {learned:,} rows of {source.path} already: going on with row "
+        f"{source.state} has learned the first {learned:,} rows of {source.path} already: continuing with row "
         f"{learned + 1:,}"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.errors import InputError
+from wane.errors import InputError, Setting
 from wane.tables.chunks import missing, numbers
 from wane.tables.columns import Columns, chosen
 from wane.tables.files import reading
@@ -76,6 +76,15 @@ class Options:
     def notation(self) -> Notation:
         """How the table writes dates and numbers."""
         return Notation(self.decimal, self.dates)
+
+
+def refuse_both(columns: Columns, options: Options) -> None:
+    """Raise an error if true values come at times of their own, and also a number of rows later."""
+    if columns.arrived is not None and options.delay:
+        cure = ("give either ", Setting("arrived"), " or ", Setting("delay"))
+        raise InputError(
+            "a true value is known at its own time or a number of rows later, not both", argument="arrived", cure=cure
+        )
 
 
 def called_as_labels(path: str, kind: str, label: str) -> tuple[str, ...]:

@@ -152,9 +152,7 @@ def play(
     if made.unforecast:
         told(unforecast(made.unforecast) + ("gets" if made.unforecast == 1 else "get") + " no interval.")
     if len(session.panel) > session.older > 0 and not session.met:
-        told(
-            f"warning: {state} knew none of the series of this table, which begin anew: is it the state of another one?"
-        )
+        told(f"warning: {state} knows none of the series of this table, so they begin anew; is it that of another?")
     return made
 
 
@@ -301,7 +299,7 @@ def refuse_gaps(rows: Rows, gone: np.ndarray, begun: set[Any], columns: Columns)
         i = int(np.argmax(gone & late))
         name = next((n for n, c in zip(columns.y_hat, rows.y_hat, strict=False) if np.isnan(c[i])), None)
         raise InputError(
-            f"no forecast in the column {name!r}, and earlier rows of the series have one",
+            f"there is no forecast in the column {name!r}, and earlier rows of the series have one",
             argument=name,
             row=i,
             cure="fill it, or drop the row",

@@ -12,8 +12,9 @@ import numpy as np
 from wane.errors import InputError, Setting
 from wane.panel.frames import COLD
 from wane.runs.events import SETS
-from wane.runs.forecasts import Forecaster
-from wane.runs.options import Options
+from wane.runs.forecasts import Forecaster, as_floats
+from wane.runs.glance import dates_not_used
+from wane.runs.options import Options, refuse_both
 from wane.runs.records import occurrences
 from wane.runs.run import refuse_gaps, unforecast
 from wane.runs.session import shown
@@ -50,12 +51,25 @@ class ScoredTable(NamedTuple):
         new = ("set", "size", COLD) if self.columns.classes else ("lower", "upper", COLD)
         return next(prefix for prefix in tried if not {f"{prefix}{name}" for name in new} & {*self.names})
 
-    def sizes(self, series: int, radii: np.ndarray) -> np.ndarray:
-        """How many labels are in the sets of a series with these radii."""
-        rows, all_rows = self.series[series].rows, self.rows
-        outputs = np.column_stack(all_rows.y_hat)  # type: ignore[union-attr]
-        u = uniforms_of(self.scorer, len(outputs))
-        return np.asarray(self.scorer.width(outputs[rows], radii, None if u is None else u[rows]))
+    def labelled(self, series: int) -> tuple[np.ndarray, list[str], np.ndarray]:
+        """The probabilities, the labels and the scores of one series of a classifier."""
+        one, rows = self.series[series], self.rows
+        outputs = np.column_stack(rows.y_hat)[one.rows]  # type: ignore[union-attr]
+        labels = [self.columns.classes[int(k)] for k in rows.y[one.rows]]  # type: ignore[union-attr]
+        return outputs, labels, one.scores
+
+    def lateness(self, delay: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """When each row is predicted and when its true value is known, in numbers; None if each is known at once.
+
+        Rows have learned what was known before them: times, or with a delay the places of rows in their series.
+        """
+        rows = self.rows
+        if rows is not None and rows.arrived is not None and rows.times is not None:
+            return as_floats(rows.times), as_floats(rows.arrived)
+        if rows is None or not delay:
+            return None
+        now = occurrences(grouped(rows.ids)[1]).astype(float)
+        return now, now + delay
 
 
 def series(
@@ -74,7 +88,10 @@ def series(
         raise InputError(problem, argument="score", cure="take absolute or normalised")
     with reading(path, kind, o.notation()) as reader:
         columns = o.columns(reader.names, o.score, path, kind)
+        refuse_both(columns, o)
         told(f"using {columns.said()}")
+        if not o.no_time and (hint := dates_not_used(path, kind, columns, o.notation())):
+            told(hint)
         rows = every_row(reader, columns, gaps=True)
         for remark in reader.remarks:
             told(remark)
@@ -90,7 +107,7 @@ def series(
         refuse_twice(rows, place, columns)
     rows = rows.ordered(in_time)
     if o.forecast is not None:
-        rows = replace(rows, y_hat=(Forecaster(o.forecast)(rows),))
+        rows = replace(rows, y_hat=(Forecaster(o.forecast, o.delay or 0)(rows),))
     gone = np.isnan(np.array(rows.y_hat)).any(axis=0)
     if gone.any():
         refuse_gaps(rows, gone, set(), columns)

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from wane.errors import FileError, InputError, SavedFileError, Setting, located
-from wane.panel import GroupedPanel, Panel
+from wane.panel import GroupedPanel, Panel, arrivals
 from wane.panel.arrays import Played
-from wane.panel.batch import stretches
 from wane.panel.frames import COLD
 from wane.panel.state import packed, unpacked
 from wane.panel.undo import Undo
@@ -114,7 +113,7 @@ class Session:
         """Play rows whose series are at these places."""
         panel = self.panel
         if self.columns.arrived is not None:
-            return self._played_as_known(places, rows)
+            return arrivals.play(panel, places, rows.outputs, rows.y, rows.times, rows.arrived)
         if not panel.settings.pooled and self.grouped is None:
             return panel._run_at(places, rows.outputs, rows.y, self.delay)
         # Series that learn from each other need the moment of each row; further rows of the last one may follow.
@@ -127,19 +126,6 @@ class Session:
         if self.grouped is not None:
             return self.grouped._run_at(places, rows.outputs, rows.y, self.delay, times, rows.groups, more=True)
         return panel._run_at(places, rows.outputs, rows.y, self.delay, times, more=True)
-
-    def _played_as_known(self, places: np.ndarray, rows: Rows) -> Played:
-        """Play all rows of a table whose true values became known at times of their own, by series that share."""
-        # In the order of time: the number of each moment, and of the first one after a true value has come.
-        times, arrived = np.asarray(rows.times), np.asarray(rows.arrived)
-        distinct, moment = np.unique(times, return_inverse=True)
-        there = ~np.isnan(arrived)
-        known = np.full(len(moment), len(distinct))
-        known[there] = np.searchsorted(distinct, arrived[there], side="right")
-        order = np.argsort(places, kind="stable")
-        streams, starts = stretches(places[order])
-        known = np.maximum(known, moment + 1)
-        return self.panel._run_sorted(streams, starts, rows.outputs, rows.y, 0, order, known, moment)
 
     def _check_times(self, rows: Rows, times: np.ndarray, places: np.ndarray, duplicates: str) -> None:
         """Raise an error unless each series goes on in time; then remember its last time."""

@@ -14,9 +14,9 @@ from wane.panel.settings import POOL, default_method
 from wane.runs.backtest import BacktestSession
 from wane.runs.events import EventSession, LabelSession
 from wane.runs.forecasts import Forecaster
-from wane.runs.glance import Glance
+from wane.runs.glance import Glance, dates_not_used
 from wane.runs.groups import kinds_of_groups, refuse_other_groups
-from wane.runs.options import Options
+from wane.runs.options import Options, refuse_both
 from wane.runs.session import Session
 from wane.tables.chunks import Reader
 from wane.tables.columns import Columns
@@ -41,9 +41,11 @@ def started(
         grouping = Grouping(kinds)
         columns = replace(columns, by=grouping.names, cut=tuple(grouping.cuts))
         if columns.cutoff is not None or columns.arrived is not None or columns.classes:
-            problem = "groups are for intervals whose true values are known a number of rows later"
+            problem = "groups work only for intervals whose true values are known a number of rows later"
             raise InputError(problem, argument="by", cure="leave it out")
     told(f"using {columns.said()}")
+    if session is None and not o.no_time and (hint := dates_not_used(path, kind, columns, o.notation())):
+        told(hint)
     if o.sort and columns.time is None:
         cure = ("give ", Setting("time"))
         raise InputError("to sort the rows, a column of times is needed", argument="sort", cure=cure)
@@ -52,7 +54,7 @@ def started(
         refuse_other_groups(session, kinds, state)
         design = session.panel.settings
         told(
-            f"going on from {state}: {design.method}, alpha {', '.join(f'{a:g}' for a in design.alphas)}, "
+            f"continuing from {state}: {design.method}, alpha {', '.join(f'{a:g}' for a in design.alphas)}, "
             f"{session.rows:,} rows of {len(session.panel):,} series so far"
         )
         return session
@@ -88,9 +90,7 @@ def new_session(
     make = partial(
         build, method, levels[0] if len(levels) == 1 else levels, score, warm_up=o.warm_up or 0, **o.settings
     )
-    if columns.arrived is not None and o.delay:
-        cure = ("give either ", Setting("arrived"), " or ", Setting("delay"))
-        raise InputError("a true value comes at its time, or so many rows later", argument="arrived", cure=cure)
+    refuse_both(columns, o)
     if columns.classes:
         if method == POOL:
             problem = "the method pool makes intervals, not sets of labels"
@@ -103,11 +103,11 @@ def new_session(
     # The others are played as a whole.
     if state is not None:
         if columns.arrived is not None:
-            problem = f"the series of a table with {columns.arrived!r} learn from each other as a whole"
+            problem = f"with {columns.arrived!r}, series that learn from each other are played as a whole"
             instead = ("leave out ", Setting("state"), ", or give ", Setting("method", "auto"))
             raise InputError(problem, argument="state", cure=instead)
         raise InputError(
-            "a backtest is a whole, and no state can go on from it",
+            "a backtest is played as a whole, and no state can continue from it",
             argument="state",
             cure=("leave out ", Setting("state"), ", or drop the column of cutoffs"),
         )
@@ -116,8 +116,8 @@ def new_session(
         session.whole = True
         return session
     told(
-        f"a backtest: every number of steps ahead is learned apart, and no forecast knows a value of {columns.time!r} "
-        f"after its {columns.cutoff!r}"
+        f"this is a backtest: each number of steps ahead is learned separately, and no forecast knows a value "
+        f"of {columns.time!r} after its {columns.cutoff!r}"
     )
     return BacktestSession(make, columns, o.delay or 0)
 

@@ -89,7 +89,9 @@ class LabelScore(Score):
             k = scalar(name, y)
         except TypeError:
             raise InputTypeError(
-                f"must be the index of a class, got {described(y)}", about=name, cure="give names as classes=[...]"
+                f"must be the index of a class, got {described(y)}",
+                about=name,
+                cure=f"give names to the score: score=wane.scores.{type(self).__name__}(classes=[...])",
             ) from None
         if not (0.0 <= k < 2.0**53 and k.is_integer()):
             raise InputError(f"must be the index of a class, a whole number >= 0, got {described(y)}", about=name)

@@ -86,7 +86,11 @@ def read_all(path: Path) -> list[Stream]:
             return _arrays(npz(name), stem)
         with reading(name) as reader:
             columns, fields = _columns_of(reader.names, "wanted columns y and yhat, or score")
-            how = {"gaps": True, "no_time": ("fill it, drop the row, " + RENAME), "no_date": ("write it so, " + RENAME)}
+            how = {
+                "gaps": True,
+                "no_time": ("fill it, drop the row, " + RENAME),
+                "no_date": ("write it in one of these ways, " + RENAME),
+            }
             return _rounds(every_row(reader, columns, **how), fields, columns, stem)
 
 

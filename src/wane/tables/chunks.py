@@ -25,7 +25,7 @@ MISSING = (  # what a cell without a value says, in small letters; the last ones
 LOCAL = re.compile(r"[-+]?\d[\d., '\u2019\u00a0\u202f]*")  # a number as people write it
 NO_TIME: Cure = ("fill it, drop the row, or give ", Setting("no_time", True))
 NO_CUTOFF = "fill it, or drop the row"
-NO_DATE: Cure = ("write it so, or give ", Setting("no_time", True), " if the rows are in order")
+NO_DATE: Cure = ("write it in one of these ways, or give ", Setting("no_time", True), " if the rows are in order")
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def parsed(
     if not gaps and y_hat and (lost := np.isnan(y_hat).any(axis=0)).any():
         i = int(np.argmax(lost))
         name = next(name for name, column in zip(columns.y_hat, y_hat, strict=True) if np.isnan(column[i]))
-        raise refused(chunk, i, name, f"no forecast in the column {name!r}", "fill it, or drop the row")
+        raise refused(chunk, i, name, f"there is no forecast in the column {name!r}", "fill it, or drop the row")
     ids = np.zeros(chunk.rows, dtype=np.int64) if columns.id is None else keys(chunk, columns.id)
     times = None if columns.time is None else moments(chunk, columns.time, no_time, no_date)
     cutoffs = None if columns.cutoff is None else moments(chunk, columns.cutoff, NO_CUTOFF, no_date)
@@ -244,7 +244,7 @@ def joined_times(parts: list[Rows], name: str) -> np.ndarray | None:
     for i, (part, column) in enumerate(zip(parts, columns, strict=True)):
         if column.dtype != kind and not np.isnan(column).all():
             raise InputError(
-                f"{name} are dates here and numbers before, or the other way",
+                f"{name} must be all dates or all numbers, and these are not like those before",
                 argument="time",
                 cure="write them alike",
                 where=part.where(0),
@@ -329,7 +329,7 @@ def keys(chunk: Chunk, name: str) -> Any:
     if not all(cells) or any(cell != cell for cell in cells):
         for i, cell in enumerate(cells):
             if cell is None or cell != cell or cell == "":
-                raise refused(chunk, i, name, f"no id in the column {name!r}", "fill it, or drop the row")
+                raise refused(chunk, i, name, f"there is no id in the column {name!r}", "fill it, or drop the row")
     if {dict, list} & set(map(type, cells)):
         i = next(i for i, cell in enumerate(cells) if isinstance(cell, (dict, list)))
         problem = f"the column {name!r} must hold ids, got {described(cells[i])}"
@@ -345,7 +345,7 @@ def moments(chunk: Chunk, name: str, no_time: Cure = NO_TIME, no_date: Cure = NO
     else:
         found = times_in_text([str(c) if c is not None else "" for c in cells], chunk, name, no_time, no_date)
     if (lost := np.isnan(found)).any():
-        raise refused(chunk, int(np.argmax(lost)), name, f"no time in the column {name!r}", no_time)
+        raise refused(chunk, int(np.argmax(lost)), name, f"there is no time in the column {name!r}", no_time)
     return found
 
 
@@ -355,6 +355,6 @@ def times_in_text(cells: list[str], chunk: Chunk, name: str, no_time: Cure, no_d
         found, bad = read_times(cells, name, chunk.notation)
     if bad is not None:
         if missing(cells[bad]):
-            raise refused(chunk, bad, name, f"no time in the column {name!r}", no_time)
+            raise refused(chunk, bad, name, f"there is no time in the column {name!r}", no_time)
         raise refused(chunk, bad, name, no_moment(name, cells[bad]), no_date)
     return found

@@ -110,7 +110,7 @@ def chosen(
         y = y or first("y", names) or only_left(names, y_hat, id, time, cutoff, arrived) or guessed("y", names)
         outputs = forecasts(names, score or "absolute", tuple(y_hat))
     elif y_hat or score in PAIRS:
-        problem = "forecasts are either made here or in the table"
+        problem = "forecasts are either read from the table or made here"
         raise InputError(problem, argument="forecast", cure=("leave out ", Setting("forecast"), " or the other one"))
     # What the user names goes before what can be guessed.
     found = Columns(
@@ -181,7 +181,7 @@ def probabilities(
         if len(found) > 1:
             return tuple(found), tuple(found.values())
     if given:
-        problem = f"a classifier has a column of probabilities for each label, got {', '.join(given)}"
+        problem = f"a classifier needs a column of probabilities for each label, got {', '.join(given)}"
         raise InputError(problem, argument="proba", cure=("give ", Setting("proba"), " for each, or as 'proba_*'"))
     called = look(label) if label is not None else ()
     return called, called

@@ -154,7 +154,7 @@ class CsvReader:
         if (lengths := set(map(len, parsed))) and lengths != {len(self.names)}:
             bad = next(i for i, row in enumerate(parsed) if len(row) != len(self.names))
             raise InputError(
-                f"{len(parsed[bad])} cells, but the header has {len(self.names)}",
+                f"the row has {len(parsed[bad])} cells, but the header has {len(self.names)}",
                 where=f"{self.name}, line {numbers[bad]}",
             )
 

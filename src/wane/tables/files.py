@@ -119,7 +119,7 @@ def reading(path: str, kind: str | None = None, notation: Notation | None = None
     except FileNotFoundError:
         raise MissingFileError(f"there is no file {path}", argument="path") from None
     except OSError as error:
-        cure = "ask for the right to, or give another file"
+        cure = "ask for permission to read it, or give another file"
         raise FileError(f"{path} cannot be read ({error.strerror})", argument="path", cure=cure) from None
     with file:
         if not path.lower().endswith(ZIPPED):
@@ -204,7 +204,7 @@ def standard_output() -> Iterator[BinaryIO]:
         os.dup2(nowhere, sys.stdout.fileno())  # what is left goes there, without another error
         what = "was closed" if error.errno == errno.EPIPE else f"failed ({error.strerror})"
         raise FileError(
-            f"standard output {what} before everything was written; a state that was given is as before",
+            f"standard output {what} before everything was written; the state was not changed",
             argument="out",
         ) from None
 
@@ -218,7 +218,7 @@ def refuse_same(given: Mapping[str, str | None]) -> None:
     >>> refuse_same({"path": "a.csv", "out": "./a.csv"})
     Traceback (most recent call last):
         ...
-    wane.errors.InputError: ./a.csv would be two things at once: give another path or another out
+    wane.errors.InputError: ./a.csv is given for two things at once: give another path or another out
     """
     named = [(setting, path) for setting, path in given.items() if path is not None and path != STANDARD]
     for (one, first), (two, second) in combinations(named, 2):
@@ -228,7 +228,7 @@ def refuse_same(given: Mapping[str, str | None]) -> None:
             same = os.path.realpath(first) == os.path.realpath(second)
         if same:
             raise InputError(
-                f"{second} would be two things at once",
+                f"{second} is given for two things at once",
                 argument=two,
                 cure=("give another ", Setting(one), " or another ", Setting(two)),
             )

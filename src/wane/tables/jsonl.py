@@ -38,7 +38,9 @@ class JsonReader:
         self.names: list[str] = []
         first = self.read(1)
         if first is None:
-            raise InputError(f"{name} is empty", argument="path", cure=f"write a JSON object a line, such as {EXAMPLE}")
+            raise InputError(
+                f"{name} is empty", argument="path", cure=f"write one JSON object on each line, such as {EXAMPLE}"
+            )
         self.names = list(first.own[0][1])
         self.ahead, self.line = [first.own[0][0]], self.line - 1
 
@@ -128,7 +130,7 @@ class JsonArrayReader(JsonReader):
             raise InputError(f"{name} is not JSON ({error})", argument="path") from None
         if isinstance(found, dict) and found and all(isinstance(v, (list, dict)) for v in found.values()):
             cure = 'write an array of objects, as DataFrame.to_json(path, orient="records") does'
-            raise InputError(f"{name} holds an object of columns", argument="path", cure=cure)
+            raise InputError(f"{name} holds one object with a list for each column", argument="path", cure=cure)
         return found if isinstance(found, list) else [found]
 
 

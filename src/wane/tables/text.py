@@ -136,7 +136,7 @@ class Notation:
                 number = int(found[part])
                 month = 3 * number - 2 if form in (QUARTER, QUARTER_LAST) else number
                 return datetime.datetime(int(found[year]), month, 1)
-        raise InputError(f"{cell!r} is no time")
+        raise InputError(f"{cell!r} is not a time")
 
     def find_order(self, name: str, cells: list[str]) -> None:
         """Find out whether the day or the month comes first in the dates of a column, if that is not known yet.
@@ -195,7 +195,7 @@ def at_time(date: re.Match[str], year: int, month: int, day: int) -> datetime.da
     hour, minute, second = (int(date[k] or 0) for k in (5, 6, 7))
     if date[9]:
         if not 1 <= hour <= HALF_DAY:
-            raise InputError(f"{date[0]!r} has no such hour")
+            raise InputError(f"{date[0]!r} has an hour that does not exist")
         hour = hour % HALF_DAY + HALF_DAY * (date[9] in "Pp")
     fraction = int((date[8] or ".0")[1:].ljust(6, "0"))
     return datetime.datetime(year, month, day, hour, minute, second, fraction)
@@ -226,7 +226,7 @@ def read_times(cells: list[str], name: str = "time", notation: Notation | None =
                 return np.array(cells, dtype=MOMENT), None
         except (ValueError, Warning):
             pass
-    # The rest is read one by one, to know time zones and to find the first cell that is no time.
+    # The rest is read one by one, to know time zones and to find the first cell that is not a time.
     cells = [cell.strip() for cell in cells]
     notation.find_order(name, cells)
     times = np.empty(len(cells), dtype=MOMENT)
@@ -239,7 +239,7 @@ def read_times(cells: list[str], name: str = "time", notation: Notation | None =
 
 
 def no_moment(name: str, cell: str) -> str:
-    """Say that a cell of a column is no time, and what is one."""
+    """Say that a cell of a column is not a time, and what is one."""
     return (
         f"the column {name!r} must hold numbers or dates (such as 2024-01-31, 31.01.2024, 01/31/2024, 2024-01 or "
         f"2024Q1), which put the rows in order, got {described(cell)}"
