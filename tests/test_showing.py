@@ -151,6 +151,39 @@ def test_a_panel_counts_its_rows(panel, method):
     assert result.panel.done == 480
 
 
+@pytest.mark.parametrize("method", ["pool", "magl"])
+def test_backtests_and_groups_count_their_rows(panel, method):
+    how = {"id": "shop", "time": "day", "y": "sales", "y_hat": "forecast", "method": method, "progress": True}
+    rows = {**panel[0], "half": panel[0]["day"] % 2}
+    assert wane.panel.run(rows, by="half", **how).panel.base.done == 480
+    assert wane.panel.run(rows, apart="half", **how).panel.children.done == 480
+    rows["cutoff"] = rows["day"] - 1 - rows["shop"] % 2
+    panels = wane.panel.run(rows, **how).panel.values()
+    assert sum(one.done for one in panels) >= 480  # empty rows between are counted too
+
+
+def test_predictions_and_metrics_are_drawn():
+    pytest.importorskip("matplotlib").use("Agg")
+    oc = wane.OnlineConformal("magl", alpha=(0.1, 0.2))
+    oc.run(np.zeros(400), Y)
+    p = oc.predict(1.0)
+    bars = p.plot().patches
+    assert [bar.get_x() for bar in bars] == list(p.lower)
+    assert [bar.get_x() + bar.get_width() for bar in bars] == pytest.approx(list(p.upper))
+    m = oc.metrics()[0.1]
+    assert m.plot().patches[0].get_width() == pytest.approx(100 * m.coverage)
+    labels = wane.OnlineConformal("magl", wane.scores.LAC(classes=["cat", "dog"]), alpha=0.1)
+    p = labels.predict([0.9, 0.1])
+    labels.update(p.id, "dog")
+    p = labels.predict([0.9, 0.1])
+    assert [text.get_text() for text in p.plot().get_yticklabels()] == list(p.labels)
+
+
+def test_the_result_of_a_panel_says_what_it_came_to(panel):
+    said = re.fullmatch(r"Result\(pool, 480 rows, target 90 %: ([\d.]+) % of (\d+) labels inside\)", repr(panel[1]))
+    assert float(said[1]) == pytest.approx(100 * np.nanmean(panel[1].frame["covered"]), abs=0.06)
+
+
 def test_runs_are_logged_for_those_who_listen(panel, caplog):
     rows, _ = panel
     with caplog.at_level(logging.INFO, logger="wane"):

@@ -44,7 +44,7 @@ def put(blocks):
 
 def lifelong(folder):
     """The blocks of what `wane bench lifelong` wrote into a folder."""
-    tasks = columns((folder / "tasks.md").read_text(), (0, 1, 3, 4, 5, 9, 10))
+    tasks = columns((folder / "tasks.md").read_text(), (0, 1, 3, 9, 10))
     return {"lifelong-convex": (folder / "convex.md").read_text(), "lifelong-tasks": tasks}
 
 

@@ -60,6 +60,35 @@ def shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+def axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Return the axes of matplotlib that were given, or new ones of this size."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("plot needs matplotlib", cure=installing("plot")) from None
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+
+
+def bars(names: Iterable[str], begins: Any, ends: Any, title: str, label: str, ax: Any = None) -> Any:
+    """Draw a horizontal bar for each name, the first on top, and return the axes of matplotlib.
+
+    Args:
+        names: of the bars.
+        begins: where each bar begins.
+        ends: where each bar ends.
+        title: of the chart.
+        label: of the horizontal axis.
+        ax: axes to draw into; by default new ones.
+    """
+    rows = list(names)
+    ax = axes(ax, (6, 1.2 + 0.35 * len(rows)))
+    begins, ends = (np.broadcast_to(np.asarray(x, dtype=float), len(rows)) for x in (begins, ends))
+    ax.barh(rows, ends - begins, left=begins, height=0.5, color=BAND)
+    ax.invert_yaxis()
+    ax.set(title=title, xlabel=label)
+    return ax
+
+
 def band(
     x: Any, lower: Any, upper: Any, y: Any, title: str, ax: Any = None, last: int | None = LAST, unit: str = "round"
 ) -> Any:
@@ -75,12 +104,7 @@ def band(
         last: how many rounds to show, counted from the end; None shows all of them.
         unit: what the horizontal axis counts.
     """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtraError("plot needs matplotlib", cure=installing("plot")) from None
-    if ax is None:
-        _, ax = plt.subplots(figsize=(9, 3.5), layout="constrained")
+    ax = axes(ax, (9, 3.5))
     x, lower, upper, y = (np.asarray(values)[-(last or len(y)) :] for values in (x, lower, upper, y))
     ax.fill_between(x, lower, upper, step="mid", color=BAND, alpha=0.6, linewidth=0, label="interval")
     with np.errstate(invalid="ignore"):

@@ -47,8 +47,8 @@ def report(
 ) -> None:
     """Write a page about the results of wane run: one HTML file, which opens offline and can be sent to a colleague."""
     from wane.errors import InputError
-    from wane.report import numbers, read, write
-    from wane.report.sentences import headline
+    from wane.report import LabelTrack, numbers, read, write
+    from wane.report.sentences import INTERVALS, SETS, headline
     from wane.tables.files import STANDARD, kind_of, refuse_same, refuse_unwritable
 
     if str(results) == STANDARD:
@@ -71,5 +71,6 @@ def report(
     mine = [numbers.judged(t, 0, k) for t in tracks if t.method == tracks[0].method]
     if (bad := numbers.verdict([t for t in tracks if t.method == tracks[0].method], 0)) is not None:
         typer.echo(bad.said(shlex.join(["wane", "compare", str(results)])))
-    typer.echo(headline(numbers.pooled(mine), tracks[0].levels[0], k, len(streams)))
+    words = SETS if isinstance(tracks[0], LabelTrack) else INTERVALS
+    typer.echo(headline(numbers.pooled(mine), tracks[0].levels[0], k, len(streams), words))
     typer.echo(f"written to {path}")

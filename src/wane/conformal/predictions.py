@@ -110,6 +110,21 @@ class Prediction:
         """Return a data frame of pandas with a row for each level."""
         return showing.to_frame(self.columns())
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the interval of each level, or the labels in the sets, and return the axes of matplotlib."""
+        levels = self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+        named, title = self.columns(), f"Prediction {self.id!r}"
+        if "lower" in named:
+            names = [f"{100.0 * (1.0 - a):.4g} %" for a in levels]
+            return showing.bars(names, named["lower"], named["upper"], title, "interval", ax)
+        if "labels" not in named:
+            raise InputError("a set of this kind cannot be drawn", argument="score", cure="draw it by a chart of yours")
+        # Each label up to the smallest coverage whose set holds it; that of several levels is nested.
+        least: dict[str, float] = {}
+        for alpha, labels in sorted(zip(levels, named["labels"], strict=True)):
+            least |= {str(label): 100.0 * (1.0 - alpha) for label in labels}
+        return showing.bars(least, 0.0, list(least.values()), title, "in the set of this coverage, %", ax)
+
     def _repr_html_(self) -> str:
         """Show the prediction in a notebook."""
         named = self.columns()
@@ -193,6 +208,19 @@ class Metrics:
     def to_frame(self) -> Any:
         """Return a data frame of pandas with one row."""
         return showing.to_frame({f.name: [getattr(self, f.name)] for f in fields(self)})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the coverage of all labels, of the last ones and of the worst window, and return the axes of matplotlib.
+
+        The line is the target, and the shaded part the band that raises no alarm.
+        """
+        shown = {"all labels": self.coverage, f"the last {self.window}": self.local_coverage}
+        shown[f"the worst {self.window}"] = self.worst_local_coverage
+        known = {name: 100.0 * value for name, value in shown.items() if value == value}
+        ax = showing.bars(known, 0.0, list(known.values()), f"Coverage of {self.rounds:,} labels", "inside, %", ax)
+        ax.axvspan(100.0 * max(self.band[0], 0.0), 100.0 * min(self.band[1], 1.0), color="#dddddd", zorder=0)
+        ax.axvline(100.0 * (1.0 - self.alpha), color=showing.TRUE, linestyle="--")
+        return ax
 
     def _repr_html_(self) -> str:
         """Show the numbers in a notebook."""

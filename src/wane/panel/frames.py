@@ -90,7 +90,7 @@ def run(
         cutoff: the column of the last time that each forecast has seen, if the frame is a backtest of several steps
             ahead; None takes ``cutoff`` if there is such a column beside times. Every number of steps ahead then has a
             panel of its own (``Result.panel`` is a dict of them), in which nothing after its cutoff is learned.
-        progress: write to standard error how far a long run is. (A backtest, or a run with groups, does not say it.)
+        progress: write to standard error how far a long run is.
         settings: ``lower_limit``, ``upper_limit``, ``on_unbounded``, ``threads``, and the method's hyperparameters.
 
     >>> table = {"shop": np.repeat([1, 2], 100), "y": np.tile([1.0, -1.0], 100), "forecast": np.zeros(200)}
@@ -119,7 +119,7 @@ def run(
             problem = "a backtest needs times, and neither goes on from a panel nor has groups"
             raise InputError(problem, argument="cutoff", cure="rename the column if it holds no cutoffs")
         given = {"alpha": None if "coverage" in settings else alpha, "score": score, "warm_up": warm_up, **settings}
-        return run_backtest(table, y, forecasts, (id, time, cutoff), method, given, delay, prefix)
+        return run_backtest(table, y, forecasts, (id, time, cutoff), method, given, delay, prefix, progress)
 
     # Find the order that brings the rows of each stream together, in time.
     for name in keys:
@@ -170,11 +170,15 @@ def run(
             played = panel._run_sorted(places, starts, model, labels, delay, order, times)
     elif isinstance(panel, GroupedPanel):
         groups = groups_of(table, panel.correction.grouping, times)
-        played = play_grouped(panel, ids, starts, model, labels, delay, order, times, groups)
+        panel.base.done = 0
+        with showing.progress(progress, len(labels), lambda: panel.base.done, "rows"):
+            played = play_grouped(panel, ids, starts, model, labels, delay, order, times, groups)
     else:
         order = np.arange(len(labels)) if order is None else order
         keys_of_groups = list(map(checked_key, table.values(apart)))
-        with panel._lock, Undo(panel.parent, panel.children):
+        done = partial(getattr, panel.children, "done")
+        panel.children.done = 0
+        with panel._lock, Undo(panel.parent, panel.children), showing.progress(progress, len(labels), done, "rows"):
             places = panel.parent.index.places(ids, add=True)
             played = panel._replay(places, starts, as_list(ids), model, labels, keys_of_groups, delay, order, times)
 
@@ -232,6 +236,7 @@ def run_backtest(
     given: dict[str, Any],
     delay: int,
     prefix: str,
+    progress: bool,
 ) -> Result:
     """Do what ``run`` does for a backtest; ``keys`` are the columns of ids, times and cutoffs, ``given`` settings."""
     id, time, cutoff = keys
@@ -248,7 +253,9 @@ def run_backtest(
         series, moments(time, table.array(time)), moments(cutoff, table.array(cutoff)), (time, cutoff)
     )
     late = whole("delay", delay, 0)
-    played, panels = backtest.play(make, outputs_of(table, forecasts), table.numbers(y), late)
+    labels, made = table.numbers(y), [make() for _ in range(max(len(np.unique(backtest.steps)), 1))]
+    with showing.progress(progress, len(labels), lambda: sum(panel.done for panel in made), "rows"):
+        played, panels = backtest.play(iter(made).__next__, outputs_of(table, forecasts), labels, late)
     # One line for each series and number of steps ahead.
     summary: dict[str, Any] = {}
     for steps, panel in panels.items():

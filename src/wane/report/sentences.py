@@ -84,7 +84,7 @@ def headline(overall: Numbers, alpha: float, k: int, streams: int, words: Words 
     if not overall.worst_at:
         return said.rstrip()
     where = f" ({overall.name})" if streams > 1 else ""
-    return f"{said}In the worst {k} steps in a row{where}, {percent(overall.worst)} {words.were}."
+    return f"{said}In the worst {k} steps in a row{where}, {percent(overall.worst)} were {words.were}."
 
 
 def on_target(overall: Numbers, alpha: float) -> str:

@@ -156,10 +156,11 @@ class Session:
             again: tuple[str | Setting, ...] = ()
             if self.resumed:
                 again += ("; pass over rows that the state has already with ", Setting("skip"))
-            if self.columns.id is None:
-                again += ("; if a column names several series, give it as ", Setting("id"))
+            series: tuple[str | Setting, ...] = ("if a column names several series, give it as ", Setting("id"))
             late: tuple[str | Setting, ...] = ("sort the rows by time, or give ", Setting("sort", True))
             twice: tuple[str | Setting, ...] = ("drop one row, or give ", Setting("duplicates", "keep"), *MADE)
+            if self.columns.id is None:  # the likely cause of a time that comes twice
+                late, twice = (*late, "; ", *series), (*series, "; ", *twice)
             what = f"comes after {shown(before[t])}" if time[t] < before[t] else "comes twice"
             raise InputError(
                 f"the time {shown(time[t])} in {self.columns.time!r} {what} in the same series",

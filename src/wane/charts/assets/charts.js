@@ -31,7 +31,7 @@ const several = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : m
 function alarmsSaid({ alarms, track, x }) {
   const all = [...alarms[0], ...alarms[1]].sort((a, b) => a - b);
   if (!all.length) return " There was no alarm.";
-  return ` Triangles on the time axis: ${several(all.length, "alarm", "alarms")}, the last ${track.time ? `on ${moment(track, x[all.at(-1)])}` : `in round ${moment(track, x[all.at(-1)])}`}.`;
+  return ` Triangles on the time axis mark ${several(all.length, "alarm", "alarms")}, the last ${track.time ? `on ${moment(track, x[all.at(-1)])}` : `in round ${moment(track, x[all.at(-1)])}`}.`;
 }
 
 function bandSpec(c) {
@@ -54,7 +54,7 @@ function bandSpec(c) {
     id: "series", title: "Outcomes and intervals", height: 320, columns, series, bands, before: c.worst,
     dots: { label: levels.length > 1 ? `inside ${c.wanted}` : "inside", column: here.hit },
     after: [missed(x, y, here.hit, (i) => (here.lower[i] + here.upper[i]) / 2), alarmed(x, c.alarms)], range: ranged(y_hat ? [y, y_hat] : [y], loose),
-    said: `Dots: outcomes outside the ${c.wanted} interval, ${misses.toLocaleString("en")} in all.` + (c.when ? " Shaded: the worst window." : "") + alarmsSaid(c),
+    said: `Dots mark the outcomes outside the ${c.wanted} interval, ${misses.toLocaleString("en")} in all.` + (c.when ? " The worst window is shaded." : "") + alarmsSaid(c),
   };
 }
 
@@ -66,7 +66,7 @@ function sizeSpec(c) {
     series: levels.map((l, i) => line(levels.length > 1 ? `size ${asked(about.levels[i])}` : "size", css(`--c${i === level ? 0 : i || level}`), { width: i === level ? 1.2 : 0.7 })),
     before: c.worst, dots: { label: levels.length > 1 ? `inside ${c.wanted}` : "inside", column: here.hit },
     after: [missed(x, here.size, here.hit, () => -1), alarmed(x, c.alarms)], range: ranged([], sizes, [0]),
-    said: `Dots: rounds whose set misses the true label, ${misses.toLocaleString("en")} in all.` + (c.when ? " Shaded: the worst window." : "") + alarmsSaid(c),
+    said: `Dots mark the rounds whose set misses the true label, ${misses.toLocaleString("en")} in all.` + (c.when ? " The worst window is shaded." : "") + alarmsSaid(c),
   };
 }
 
@@ -76,9 +76,9 @@ function coverageSpec(c) {
     id: "coverage", title: `Local coverage, of the last ${c.k} outcomes`, height: 210, columns: curves, show: percent,
     series: c.styled(), before: [between(...about.usual[level]), ...c.worst], after: [level_(target, `target ${c.wanted}`, true), alarmed(c.x, c.alarms)],
     range: (u) => { const [a, b] = ranged(curves, [], [...about.usual[level], target])(u); return [a, Math.min(b, 1.02)]; },
-    said: (c.when ? `Shaded: the worst window, ${percent(here.worst)}, ${c.when}. `
+    said: (c.when ? `The worst window is shaded: ${percent(here.worst)}, ${c.when}. `
       : here.worst == null ? "There is no full window yet. " : `The worst window, ${percent(here.worst)}, was before these rounds. `)
-      + (about.grey || "Grey: where 95\u00a0% of windows would lie if misses were independent and their chance right.") + c.absent,
+      + (about.grey || "In the grey band 95\u00a0% of windows would lie if misses were independent and as frequent as they should be.") + c.absent,
   };
 }
 
@@ -87,7 +87,7 @@ function widthSpec(c) {
   return {
     id: "width", title: c.y ? `Local width, mean of the last ${c.k} intervals` : `Local size, mean of the last ${c.k} sets`, height: 190, columns: curves,
     series: c.styled(), before: c.worst, range: ranged([], curves, [], FLAT),
-    said: (c.y ? "How much the intervals promise: narrower is better if the coverage is right." : "How many labels are in a set: fewer is better if the coverage is right.")
+    said: (c.y ? "Narrower intervals say more, as long as the coverage is right." : "Smaller sets say more, as long as the coverage is right.")
       + (curves.some(endless) ? " A line leaves the chart where an interval of its window is infinite." : "") + c.absent,
   };
 }
@@ -117,7 +117,7 @@ function sumSpec(c) {
     id: "sum", title: `${aged ? "Discounted s" : "S"}um of misses beyond the target`, height: 190, columns: curves, series: c.styled(),
     after: [level_(0, ""), ...(bound ? [level_(bound, "bound", true), level_(-bound, "−bound")] : [])],
     range: ranged(curves, [], bound ? [bound, -bound, 0] : [0]),
-    said: `Each miss adds ${c.wanted}, each hit takes ${percent(about.levels[level], 8)}${aged ? `, and what was before counts ${here.discount} times a round` : ""}; level means on target.`
+    said: `Each miss adds ${c.wanted}, each hit takes ${percent(about.levels[level], 8)}${aged ? `, and what was before counts ${here.discount} times a round` : ""}. A level line is on target.`
       + (bound ? ` The proved bound is ${amount(bound)}.` : "")
       + (gradients ? ` Nothing is proved about these misses, because the loss of this method counts none: the sum of its gradients is ${amount(gradients[0])}, at most ${amount(gradients[1])} by the theorem.` : "") + c.absent,
   };

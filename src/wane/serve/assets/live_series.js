@@ -99,7 +99,7 @@ async function loadSeries() {
   one.horizon = found.part.horizon ?? null;
   one.target = found.overview.target;
   one.alarms = found.alarms.filter((a) => (a.horizon ?? null) === one.horizon);
-  one.about = { window: found.window, levels: [1 - found.overview.target], usual: [found.band], grey: "Grey: no alarm while the line is here." };
+  one.about = { window: found.window, levels: [1 - found.overview.target], usual: [found.band], grey: "There is no alarm while the line is in the grey band." };
   const columns = Object.entries(found.rounds), n = found.rounds.sequence.length;
   for (let i = 0; i < n; i++) add(Object.fromEntries(columns.map(([name, values]) => [name, values[i]])));
   for (const key of [...one.rounds.keys()].sort((a, b) => a - b).slice(0, Math.max(0, one.rounds.size - KEPT))) one.rounds.delete(key);
