@@ -107,7 +107,7 @@ def test_what_a_backtest_cannot_do(tmp_path):
     table = backtest(range(20), 2)
     path = written(tmp_path / "t.csv", table)
     options = Options(method="magl", y_hat=("Naive",))
-    with pytest.raises(ValueError, match="no state can go on"):
+    with pytest.raises(ValueError, match="no state can continue"):
         play(path, str(tmp_path / "o.csv"), options, state=str(tmp_path / "s.wane"))
     with pytest.raises(ValueError, match="neither goes on"):
         wane.panel.run(table, **KEYS, panel=wane.Panel("magl"))

@@ -13,7 +13,7 @@ from wane.cli.console import owned_folder, parts_shown
 from wane.cli.options import speaking
 
 LEAST = ("in the paper", "smoothed", "time, step")  # what a narrow terminal does not show
-CAPTION = "the best is bold, the second underlined; the last column has coverage, width, LCE_100 and time on the paper's images"
+CAPTION = "the best is bold, the second underlined; the last column has coverage, width, LCE_100 and time in the paper"
 
 
 class Target(str, enum.Enum):
