@@ -96,16 +96,11 @@ def rows():
     with np.errstate(all="ignore"):
         n, x = equal_gradients(1.0, 10_000)
         yield f"| equal gradients, discount 1 | not finite after {n:,} rounds | {x:.3g}, the cap |"
-        n, x = equal_gradients(0.9999, 20_000)
-        yield f"| equal gradients, discount 0.9999 | not finite after {n:,} rounds | {x:.3g}, the cap |"
-        for factor in (1e-170, 1e-160, 1e155):
+        for factor in (1e-170, 1e155):
             x, y = scaled(factor)
             yield f"| sixty gradients of size {factor:g} | plays {x:.6g} | {y:.6g} |"
-        for discount, most in ((0.9, 10_000), (0.99, 100_000), (0.999, 1_000_000)):
-            n, error = silence(discount, most)
-            yield f"| silence, discount {discount:g} | 5 % off after {n:,} rounds | moved by {error:g} |"
-        for discount, most in ((1.1, 10_000), (1.001, 1_000_000)):
-            n, error = silence(discount, most)
+        for discount in (0.9, 1.1):
+            n, error = silence(discount, 10_000)
             yield f"| silence, discount {discount:g} | 5 % off after {n:,} rounds | moved by {error:g} |"
         n = without_line_7()
         x = MagnitudeLearner().run(np.ones(1000)).max()

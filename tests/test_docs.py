@@ -195,12 +195,20 @@ def test_the_table_of_delays_is_what_the_script_prints():
         assert f"\n{row}\n" in text
 
 
-def test_the_table_of_discounts_is_what_the_script_prints():
-    text = (DOCS / "discounts.md").read_text()
-    printed = list(script("discounts").rows())
-    assert len(printed) == 7
-    for row in printed:
-        assert f"\n{row}\n" in text
+def test_what_is_said_of_learners_that_choose_the_discount_is_what_the_script_prints():
+    text = " ".join((DOCS / "discounts.md").read_text().split())
+    rows = [row.strip("| ").split(" | ")[2:] for row in script("discounts").rows()]
+    table = np.array(rows, dtype=float)
+    grid, hedge, full, adaptive, worst = table.T
+    assert len(table) == 7
+    for said in (
+        f"stays within {100 * (grid.max() - 1):.0f} % of it",
+        f"full loss stays within {100 * (full.max() - 1):.0f} %",
+        f"between {100 * (1 - hedge.min()):.0f} % below and {100 * (hedge.max() - 1):.0f} % above",
+        f"up to {adaptive.max():.1f} times",
+        f"has {worst.min():.0f} to {worst.max():.0f} times",
+    ):
+        assert said in text, said
 
 
 def test_methods_that_ignore_the_played_radius_are_those_of_the_table():
