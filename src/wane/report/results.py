@@ -35,7 +35,7 @@ def read(
 ) -> list[Any]:
     """Read the tracks in a table: one for each series, and for each method if there is a column of methods.
 
-    In a backtest, each number of steps ahead is a series of its own. A table with sets of labels gives ``LabelTrack``s.
+    In a backtest, each number of steps ahead is a series of its own. Sets of labels give objects of ``LabelTrack``.
 
     Args:
         path: a CSV, Parquet or JSON-lines file. It needs a column with the true values, and columns lower and upper, or
