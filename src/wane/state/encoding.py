@@ -53,6 +53,19 @@ def loads(text: str | bytes) -> Any:
     return DECODER.decode(text if isinstance(text, str) else text.decode())
 
 
+def loads_small(text: str) -> Any:
+    """The same for text that begins and ends with what it holds: in a third of the time."""
+    if NONFINITE in text:
+        return DECODER.decode(text)
+    try:
+        found, end = SCANNER.scan_once(text, 0)
+    except StopIteration:
+        end = None
+    if end != len(text):
+        raise json.JSONDecodeError("something else than one value", text, 0)
+    return found
+
+
 def unmarked(data: dict[str, Any]) -> Any:
     """A JSON object, or the float that it stands for."""
     return float(data[NONFINITE]) if NONFINITE in data else data
@@ -60,6 +73,7 @@ def unmarked(data: dict[str, Any]) -> Any:
 
 ENCODER = json.JSONEncoder(allow_nan=False)  # made once: that takes as long as a small piece of data
 DECODER = json.JSONDecoder(object_hook=unmarked)
+SCANNER = json.JSONDecoder()
 
 
 # Identifiers of predictions, and arguments of calls.
@@ -73,6 +87,8 @@ def encode_key(key: Any) -> Any:
     >>> encode_key(("store 7", 12))
     {'tuple': ['store 7', 12]}
     """
+    if type(key) is int or type(key) is str:
+        return key
     key = own_kind(key)
     if isinstance(key, (float, datetime.datetime)) and key != key:
         raise InputError(f"an id must equal itself, got {described(key)}", argument="id")
@@ -195,6 +211,9 @@ def decode_array(entries: Any, kind: str) -> np.ndarray:
 
 def decode_value(data: Any) -> Any:
     """What ``encode_value`` was given, numpy's scalars as Python's, what is like an array as an array."""
+    kind = type(data)
+    if kind is float or kind is int or kind is str:
+        return data
     match data:
         case None:
             return None

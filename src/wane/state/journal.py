@@ -444,7 +444,7 @@ class Journal:
         # A torn record is moved away before the log loses it.
         if found.log.torn:
             self._keep_aside(found.log.torn)
-        if found.log.records and not found.replayed:  # a crash between the snapshot and the new log
+        if found.log.count and not found.replayed:  # a crash between the snapshot and the new log
             replace_file(self.log, b"", sync=True)
         elif found.log.torn:
             os.truncate(self.log, found.log.size)

@@ -16,17 +16,18 @@ may have been calls that were acknowledged.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from wane.state.encoding import dumps, loads
+from wane.state.encoding import dumps, loads_small
 from wane.state.files import refused
 from wane.state.text import Text
 
 HEAD = re.compile(rb"(\d{1,10}) ([0-9a-f]{8}) ")  # of what follows: the length and the CRC-32
 BEGUN = re.compile(rb"\d{1,10}|\d{1,10} [0-9a-f]{0,8}")  # the first bytes of that
-BODY = re.compile(rb"(\d{1,18}) (\[.*\])")
+DIGITS = 18  # of the number of a call, at most
 TEXT = re.compile(rb"[ -~]*")  # what JSON in ASCII consists of
 
 
@@ -36,11 +37,13 @@ class Log:
 
     Attributes:
         records: the number of each call, and its name, arguments, keywords and id.
+        count: how many calls there are.
         size: the bytes of these records.
         torn: the bytes after them: of a record that a crash cut short, or none.
     """
 
     records: list[tuple[int, list[Any]]]
+    count: int
     size: int
     torn: bytes
 
@@ -64,9 +67,13 @@ def group_of(lines: list[bytes]) -> bytes:
     return line_of(0, ["group", [len(together)], {}, None]) + together
 
 
-def read_log(raw: bytes, path: str) -> Log:
-    """The records in the bytes of a log; a SavedFileError if a crash alone cannot have left them so."""
+def read_log(raw: bytes, path: str, each: Callable[[int, list[Any]], Any] | None = None) -> Log:
+    """The records in the bytes of a log; a SavedFileError if a crash alone cannot have left them so.
+
+    If ``each`` is given, it is called with every record, and none is kept: a million of them take much memory.
+    """
     records: list[tuple[int, list[Any]]] = []
+    last = count = 0  # the number of the last call, and how many there were
     position = longest = group = 0  # ``group`` is where the last group ends
     while (body := whole_at(raw, position)) is not None:
         number, record = parsed(raw[body], position, path)
@@ -76,21 +83,25 @@ def read_log(raw: bytes, path: str) -> Log:
             longest = max(longest, group - position)
             position = end
             continue
-        if records and number != records[-1][0] + 1:
-            raise refused(path, f"is corrupted: call {number} follows call {records[-1][0]}", "restore it from a copy")
-        records.append((number, record))
+        if count and number != last + 1:
+            raise refused(path, f"is corrupted: call {number} follows call {last}", "restore it from a copy")
+        if each is None:
+            records.append((number, record))
+        else:
+            each(number, record)
+        last, count = number, count + 1
         position, longest = end, max(longest, end - position)
     rest = raw[position:]
     unwritten = position < group and len(raw) <= group and b"\0" in rest  # a power failure within the last group
-    if rest and not unwritten and not torn(rest, records[-1][0] + 1 if records else None, longest):
-        upto = f"after call {records[-1][0]:,}" if records else "from its beginning"
+    if rest and not unwritten and not torn(rest, last + 1 if count else None, longest):
+        upto = f"after call {last:,}" if count else "from its beginning"
         problem = (
             f"is corrupted {upto}, at byte {position}: a crash cuts one record short, and the {len(rest):,} bytes "
             "there are something else; nothing was changed"
         )
         cure = f"restore it from a copy, or keep its first {position} bytes only and give up the calls after them"
         raise refused(path, problem, cure)
-    return Log(records, position, rest)
+    return Log(records, count, position, rest)
 
 
 def whole_at(raw: bytes, position: int) -> slice | None:
@@ -98,19 +109,22 @@ def whole_at(raw: bytes, position: int) -> slice | None:
     head = HEAD.match(raw, position)
     if head is None:
         return None
-    body = slice(head.end(), head.end() + int(head[1]))
-    whole = raw[body.stop : body.stop + 1] == b"\n"
-    return body if whole and crc32(raw[body]) == int(head[2], 16) else None
+    begin = head.end()
+    end = begin + int(head[1])
+    if raw[end : end + 1] == b"\n" and crc32(raw[begin:end]) == int(head[2], 16):
+        return slice(begin, end)
+    return None
 
 
 def parsed(body: bytes, position: int, path: str) -> tuple[int, list[Any]]:
     """The number and the call of a record; its checksum is right, but anybody can compute one."""
     try:
-        found = BODY.fullmatch(body)
-        name, arguments, keywords, _, *remark = record = loads(found[2])  # type: ignore[index]
-        said = not remark or (len(remark) == 1 and isinstance(remark[0], dict))
-        if said and isinstance(name, str) and isinstance(arguments, list) and isinstance(keywords, dict):
-            return int(found[1]), record  # type: ignore[index]
+        number, _, text = body.decode().partition(" ")
+        record = loads_small(text)
+        well = type(record) is list and (len(record) == 4 or (len(record) == 5 and type(record[4]) is dict))
+        well = well and type(record[0]) is str and type(record[1]) is list and type(record[2]) is dict
+        if well and len(number) <= DIGITS and number.isascii() and number.isdigit():
+            return int(number), record
     except (ValueError, TypeError, RecursionError, OverflowError):
         pass
     problem = f"is corrupted: the record at byte {position} holds no call, though its checksum is right"

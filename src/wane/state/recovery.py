@@ -76,18 +76,22 @@ def read_journal(path: str, objects: Mapping[str, Any]) -> Found:
         raise refused(path, f"holds a {type(snapshot).__name__}, not a journal", cure)
     if not os.path.exists(log):
         raise refused(log, "is missing", "restore it, or make it an empty file to go without its calls")
-    with open(log, "rb") as file:
-        found = read_log(file.read(), log)
-    if found.records and found.records[0][0] > snapshot.sequence + 1:
-        problem = f"begins with call {found.records[0][0]}, its snapshot ends with {snapshot.sequence}"
-        raise refused(log, f"{problem}: the calls between are lost", "restore the files from one copy")
-    later = [r for r in found.records if r[0] > snapshot.sequence]
-    thing = snapshot.object
+    sequence, thing, replayed = snapshot.sequence, snapshot.object, 0
     on_alarm, thing.on_alarm = thing.on_alarm, None  # these alarms have been given
-    for number, record in later:
-        replay(thing, number, record, log)
+
+    def again(number: int, record: list[Any]) -> None:
+        nonlocal replayed
+        if number > sequence:
+            if not replayed and number > sequence + 1:
+                problem = f"begins with call {number}, its snapshot ends with {sequence}"
+                raise refused(log, f"{problem}: the calls between are lost", "restore the files from one copy")
+            replay(thing, number, record, log)
+            replayed += 1
+
+    with open(log, "rb") as file:
+        found = read_log(file.read(), log, again)
     thing.on_alarm = on_alarm
-    return Found(thing, snapshot.sequence, len(later), found)
+    return Found(thing, sequence, replayed, found)
 
 
 def replay(thing: Any, number: int, record: list[Any], path: str) -> None:
@@ -114,4 +118,6 @@ def done(thing: Any, call: list[Any]) -> Any:
     name, arguments, keywords = call[:3]
     if name not in CALLS:
         raise InputError(f"no call is named {name!r}", cure="upgrade wane")
-    return getattr(thing, name)(*map(decode_value, arguments), **{k: decode_value(v) for k, v in keywords.items()})
+    for k, v in keywords.items():
+        keywords[k] = decode_value(v)
+    return getattr(thing, name)(*[decode_value(v) for v in arguments], **keywords)
