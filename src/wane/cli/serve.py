@@ -15,6 +15,7 @@ from wane.cli.options import speaking
 from wane.cli.serve_settings import (
     Alpha,
     CompactEvery,
+    Groups,
     LowerLimit,
     MaxPending,
     MaxSeries,
@@ -78,6 +79,7 @@ def serve(
     max_name: Annotated[
         int, typer.Option(min=1, help="How many characters the name of a series or an id may have.")
     ] = 200,
+    groups: Groups = None,
     set: Set = None,
     score_set: ScoreSet = None,
     shard: Annotated[
@@ -130,6 +132,7 @@ def serve(
         score,
         score_set,
         set,
+        groups,
         lower_limit=lower_limit,
         upper_limit=upper_limit,
         on_unbounded=on_unbounded.value,

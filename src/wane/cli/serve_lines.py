@@ -16,6 +16,7 @@ from wane.cli.options import speaking
 from wane.cli.serve_settings import (
     Alpha,
     CompactEvery,
+    Groups,
     LowerLimit,
     MaxPending,
     MaxSeries,
@@ -49,6 +50,7 @@ def serve_lines(
     on_unbounded: OnUnbounded = Policy.error,
     max_pending: MaxPending = 10_000,
     max_series: MaxSeries = 10_000,
+    groups: Groups = None,
     set: Set = None,
     score_set: ScoreSet = None,
     load: Annotated[
@@ -85,6 +87,7 @@ def serve_lines(
         score,
         score_set,
         set,
+        groups,
         lower_limit=lower_limit,
         upper_limit=upper_limit,
         on_unbounded=on_unbounded.value,

@@ -41,6 +41,13 @@ OnUnbounded = Annotated[
 ]
 MaxPending = Annotated[int, typer.Option(min=1, help="How many predictions of a series may wait for their labels.")]
 MaxSeries = Annotated[int, typer.Option(min=1, help="How many series there may be.")]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Kinds of groups, each of which is covered as asked: hour,region,price:4 (four sizes of price). "
+        "Predictions then tell their groups."
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,6 +67,7 @@ def many_of(
     score: str,
     score_set: Sequence[str] | None,
     settings: Sequence[str] | None,
+    groups: Sequence[str] | None,
     **more: Any,
 ) -> ManySeries:
     """The series that a command was asked for, which have seen nothing; its settings are checked."""
@@ -76,7 +84,26 @@ def many_of(
     for name, instead in (("tracker", "--method"), ("on_alarm", "nothing: the answer to a label has alarms")):
         if name in further:
             raise typer.BadParameter(f"{name!r} is not set here, but by {instead}", param_hint="--set")
+    if groups:
+        further["groups"] = kinds_of(groups)
     return ManySeries(method, scorer, levels if len(levels) > 1 else levels[0], **more, **further)
+
+
+def kinds_of(texts: Sequence[str]) -> list[Any]:
+    """The kinds of groups that an option names.
+
+    >>> kinds_of(["hour,price:4"])
+    ['hour', Quantiles(column='price', parts=4)]
+    """
+    from wane.runs.groups import kinds_of_groups
+
+    parts = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    if not parts:
+        raise typer.BadParameter("must be names, such as hour,region", param_hint="--groups")
+    cut = [part.rpartition(":") for part in parts]
+    return kinds_of_groups(
+        parts, [name if name and n.isdecimal() else part for part, (name, _, n) in zip(parts, cut, strict=True)], None
+    )
 
 
 def unopened(error: OSError, journal: Path | None, load: Path | None) -> OSError:

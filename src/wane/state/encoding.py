@@ -73,7 +73,7 @@ def unmarked(data: dict[str, Any]) -> Any:
 
 ENCODER = json.JSONEncoder(allow_nan=False)  # made once: that takes as long as a small piece of data
 DECODER = json.JSONDecoder(object_hook=unmarked)
-SCANNER = json.JSONDecoder()
+SCANNER: Any = json.JSONDecoder()
 
 
 # Identifiers of predictions, and arguments of calls.
