@@ -1,18 +1,20 @@
 """Rows a second on Spark, Dask and Ray, beside one machine and beside a pass of the engine that changes nothing.
 
 python benchmarks/cluster.py [--series 10000] [--rows 100] [--method magl] [--engines dask spark ray] [--repeats 2]
-    [--partitions 4] [--folder FOLDER] [--once ENGINE]
+    [--partitions 4] [--folder FOLDER] [--once ENGINE] [--write]
 
 Every engine reads one Parquet table and writes one, with as many workers as there are processors. "identity" deals the
 series out to partitions as wane does, gives each partition to Python as Arrow tables and takes it back. All are played
 in turns, and the best of the repeats counts: the time on the wall, and the time on processors of all processes, which
 depends less on what else the machine does. ``--once spark`` plays one engine once, and prints how much memory its
-largest Python worker took, for tables that are too large to be played several times.
+largest Python worker took, for tables that are too large to be played several times. ``--write`` puts the table and
+what follows from it into docs/cluster.md.
 """
 
 import argparse
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -31,6 +33,8 @@ from wane.panel.partitions import Plan
 
 HOW = {"id": "shop", "time": "day", "y": "sold", "y_hat": "forecast"}
 PIECE = 5_000_000  # rows that are made at a time
+PAGE = Path(__file__).parents[1] / "docs" / "cluster.md"
+CORES = 80  # of the cluster for which the page computes the time: ten machines with eight each
 
 
 def write_table(path, series, rows):
@@ -175,7 +179,28 @@ class Memory(threading.Thread):
             time.sleep(0.2)
 
 
+ONE = "one machine"  # wane.panel.run
 ENGINES = {"dask": Dask, "spark": Spark, "ray": Ray}
+
+
+def table_for_page(count, best, busy):
+    """The measured times as a table, and what a billion rows cost at that rate, as Markdown."""
+    lines = ["| | seconds | seconds of all processors | million rows a second |", "|---|---|---|---|"]
+    for name, seconds in best.items():
+        lines.append(f"| {name} | {seconds:.2f} | {busy[name]:.2f} | {count / seconds / 1e6:.2f} |")
+    costs = []
+    for name in busy:
+        if name in (ONE, *(f"{engine.title()}, wane" for engine in ENGINES)):
+            hours = busy[name] * 1e9 / count / 3600
+            costs.append(f"| {name} | {hours:.1f} | {hours * 60 / CORES:.1f} |")
+    head = f"| a billion rows | hours of one core | minutes of {CORES} cores |"
+    return "\n".join([*lines, "", head, "|---|---|---|", *costs])
+
+
+def write(text):
+    """Put the tables between the marks of the page."""
+    marks = r"(<!-- begin cluster -->\n).*?(<!-- end cluster -->)"
+    PAGE.write_text(re.sub(marks, lambda m: f"{m[1]}\n{text}\n\n{m[2]}", PAGE.read_text(), flags=re.S))
 
 
 def main():
@@ -188,6 +213,7 @@ def main():
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--folder", type=Path, help="for the tables; by default a temporary one")
     parser.add_argument("--once", choices=ENGINES, help="play one engine once, and measure its memory")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/cluster.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     folder = Path(tempfile.mkdtemp(dir=options.folder))
@@ -199,11 +225,11 @@ def main():
     engines = {name: ENGINES[name](options.partitions) for name in chosen}
     memory = Memory()
     try:
-        works = {"wane.panel.run": one_machine, "Plan.play, one thread": one_thread}
+        works = {ONE: one_machine, "one thread": one_thread}
         works = {} if options.once else works
         for name, engine in engines.items():
-            works |= {f"{name}, wane": engine.wane}
-            works |= {} if options.once else {f"{name}, identity": engine.identity}
+            works |= {f"{name.title()}, wane": engine.wane}
+            works |= {} if options.once else {f"{name.title()}, identity": engine.identity}
         best, busy = dict.fromkeys(works, np.inf), dict.fromkeys(works, np.inf)
         for _ in range(1 if options.once else options.repeats + 1):  # the first is to start the workers
             for name, work in works.items():
@@ -215,6 +241,9 @@ def main():
         for name, seconds in best.items():
             rate = f"{count / seconds / 1e6:8.3f} million rows a second"
             print(f"{name:24} {seconds:8.2f} s {rate}, {busy[name]:8.2f} s of processors")
+        if options.write and not options.once:
+            said = f"{count:,} rows of {options.series:,} series, `{options.method}`, {options.partitions} partitions"
+            write(f"{said}, {os.cpu_count()} cores:\n\n{table_for_page(count, best, busy)}")
         print(f"the largest Python worker took {memory.most / 1e9:.2f} GB")
     finally:
         for engine in engines.values():
