@@ -72,6 +72,7 @@ DOORS = {
     "one group": lambda: trackers.Grouped(0.1, groups=np.int64(3)),
     "groups that are lists": lambda: trackers.Grouped(0.1, groups=[["a"]]),
     "one id for all rounds": lambda: conformal_object().run([1.0], [1.0], ids=0.5),
+    "bounds that are an array": lambda: wane.Panel("magl").summary(bounds=np.array([1, 2])),
     "groups of a list": lambda: wane.panel.Groups("pool").update([[1]], [0.0]),
 }
 

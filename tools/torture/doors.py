@@ -56,9 +56,9 @@ GOOD = {
     "alpha": 0.1, "alphas": [0.1, 0.3], "bound": 1.0, "comparator": 1.0, "comparator_losses": [0.1, 0.2, 0.3],
     "coverage": 0.9, "covered": [True, False, True], "delay": 1, "diameter": 2.0, "dim": 2, "discount": 0.9,
     "discounts": [0.9, 0.9, 0.9], "frame": {"y": [1.0, 2.0], "f": [0.0, 0.0]}, "gradient": 0.5,
-    "gradients": [1.0, -1.0, 0.5], "groups": ["x", "y"], "half_life": 10.0, "horizon": 2, "id": 0, "ids": [1, 2],
-    "k": 2, "learner": learners.MagnitudeLearner(), "levels": [0.1, 0.3], "lipschitz": 1.0, "losses": [0.1, 0.2, 0.3],
-    "lower": [0.0, 0.0, 0.0], "max_score": 2.0, "method": "magl", "name": "magl", "outputs": [0.0, 0.0],
+    "gradients": [1.0, -1.0, 0.5], "groups": {"groups": ["x", "y"]}, "half_life": 10.0, "horizon": 2, "id": 0,
+    "ids": [1, 2], "k": 2, "learner": learners.MagnitudeLearner(), "levels": [0.1, 0.3], "lipschitz": 1.0,
+    "losses": [0.1, 0.2, 0.3], "lower": [0.0, 0.0, 0.0], "max_score": 2.0, "method": "magl", "name": "magl", "outputs": [0.0, 0.0],
     "path": "kept.wane", "predictions": [1.0, 1.0, 1.0], "radii": [1.0, 2.0, 1.0], "radius": 1.0, "rate": 0.1,
     "rounds": 5, "score": 1.0, "scores": [1.0, 2.0, 0.5], "seed": 1, "series": "a", "start": 0, "stop": 3,
     "target": 0.5, "tracker": "magl", "upper": [1.0, 1.0, 1.0], "value": 1.0, "variance": 2.0,
@@ -125,6 +125,18 @@ def grouped(rng):
     return thing
 
 
+def in_groups(rng):
+    thing = wane.OnlineConformal("magl", alpha=rng.choice([0.1, [0.1, 0.3]]), history=3, groups=["groups"])
+    thing.predict(0.0, groups={"groups": "x"})
+    return thing
+
+
+def panel_in_groups(rng):
+    thing = panel.GroupedPanel(["groups"], rng.choice(["magl", "pool"]))
+    thing.predict([1, 2], [0.0, 0.0], {"groups": ["x", "y"]})
+    return thing
+
+
 def tracker(rng):
     name = rng.choice(trackers.names())
     try:
@@ -169,8 +181,8 @@ def prediction(rng):
     return wane.OnlineConformal("magl", alpha=rng.choice([0.1, [0.1, 0.3]])).predict(1.0)
 
 
-MAKERS = (single, single, ahead, named, many, many, grouped, tracker, tracker, learner, watcher, metric, score, domain,
-          prediction)  # fmt: skip
+MAKERS = (single, single, in_groups, ahead, named, many, many, grouped, panel_in_groups, tracker, tracker, learner,
+          watcher, metric, score, domain, prediction)  # fmt: skip
 
 
 def parameters(function, thing=None):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wane.checks import flag
 from wane.panel import certificates
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def columns(panel: Panel, bounds: bool) -> dict[str, Any]:
     """Return the columns of ``Panel.summary``; the caller holds the lock."""
-    n = len(panel.index)
+    n, wanted = len(panel.index), flag("bounds", bounds)
     labels = panel.labels[:n]
     with np.errstate(invalid="ignore"):
         coverage = 1.0 - panel.misses[:n] / labels[:, None]
@@ -22,6 +23,6 @@ def columns(panel: Panel, bounds: bool) -> dict[str, Any]:
     made: dict[str, Any] = {"id": panel.ids(), "rows": panel.seen[:n].copy(), "labels": labels.copy()}
     for i, end in enumerate(panel.settings.suffixes):
         made |= {f"coverage{end}": coverage[:, i], f"width{end}": width[:, i]}
-    if bounds:
+    if wanted:
         made |= {k: column for k, column in certificates.columns(panel).items() if k not in made}
     return made
