@@ -115,6 +115,14 @@ def test_tuned_adam_bears_a_wrong_rate_and_resumes():
     assert f["Tuned(Adam)"][1] > f["Adam"][1] + 0.2 and f["Tuned(Adam)"][4] > f["Adam"][4] + 0.2
 
 
+def test_fine_tuning_parts_where_one_network_stops():
+    for package in ("sklearn", "torch", "efficientnet_lite_pytorch"):
+        pytest.importorskip(package, reason=f"needs {package}")
+    f = facts("fine_tuning.py", "--batches", "12")
+    for_ever, stopped = f["learns for ever"], f["learns in the first third"]
+    assert for_ever[0] == stopped[0] and for_ever[2] != stopped[2]
+
+
 def test_tuned_descent_bears_a_wrong_rate():
     for package in ("jax", "optax", "sklearn"):
         pytest.importorskip(package)

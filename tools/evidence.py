@@ -1,6 +1,7 @@
 """Refresh what docs/ shows of the experiments, by the very commands that they name.
 
 python tools/evidence.py [--tinyimagenet FILE.npz]
+python tools/evidence.py --families [--seeds 5]      only the optimisers on images and control tasks: an hour or two
 
 Runs `wane reproduce`, `wane bench streams` and `wane bench lifelong` on bundled data, and with a file also on that one,
 into build/evidence; copies the figures to docs/figures and puts tables and sentences between the marks that name them.
@@ -48,6 +49,22 @@ def lifelong(folder):
     return {"lifelong-convex": (folder / "convex.md").read_text(), "lifelong-tasks": tasks}
 
 
+def families(folder, seeds):
+    """The block of what `wane bench lifelong --family images` and `control` wrote, a column for each place."""
+    scores = {}
+    for family in ("images", "control"):
+        out = folder / family
+        wane("bench", "lifelong", "--family", family, "--defaults", "--seeds", seeds, "--out", out)
+        for line in (out / f"{family}.md").read_text().splitlines()[2:]:
+            where, method, _, score, *_ = (cell.strip() for cell in line.strip("|").split("|"))
+            scores.setdefault(method, {})[where] = score
+    places = list(dict.fromkeys(where for row in scores.values() for where in row))
+    lines = ["| method | " + " | ".join(places) + " |", "| --- " * (1 + len(places)) + "|"]
+    for method, row in sorted(scores.items(), key=lambda item: item[1][places[0]], reverse=True):
+        lines.append(f"| {method} | " + " | ".join(row.get(where, "") for where in places) + " |")
+    return {"lifelong-families": "\n".join(lines)}
+
+
 def columns(table, kept):
     """Keep these columns of a table."""
     cells = [line.strip("|").split("|") for line in table.strip().splitlines()]
@@ -57,8 +74,13 @@ def columns(table, kept):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tinyimagenet", type=Path, metavar="FILE.npz")
-    file = parser.parse_args().tinyimagenet
-    blocks = {}
+    parser.add_argument("--families", action="store_true", help="only images and control tasks, which take long")
+    parser.add_argument("--seeds", type=int, default=5, help="of these")
+    options = parser.parse_args()
+    file, blocks = options.tinyimagenet, {}
+    if options.families:
+        put(families(OUT, options.seeds))
+        return
     wane("reproduce", "table1", "fig1", "fig2", "fig3", "--data", "digits", "--out", OUT / "digits")
     wane("bench", "streams", "--out", OUT / "bench")
     wane("bench", "lifelong", "--out", OUT / "lifelong")
