@@ -120,30 +120,56 @@ def single():
         print(f"| {name} ({len(scores):,}, {PARTS + period}) | {' | '.join(cells)} |")
 
 
+BUNDLED = (
+    "sp500-volatility nasdaq-volatility wti-volatility brent apple bitcoin vix credit-spread market-monthly "
+    "core-inflation sunspots water-flow seattle-rain approval"
+).split()
+
+
+def bundled(most):
+    """Bundled streams as one panel, in order of time; a group is a size of the forecast within its own series."""
+    parts = []
+    for i, name in enumerate(BUNDLED):
+        stream = wane.streams.make(name)
+        y, y_hat = stream.y[:most], stream.y_hat[:most]
+        parts.append((np.full(len(y), i), np.arange(len(y)), y, y_hat, groups_of(y_hat, 5)["size"]))
+    ids, times, y, y_hat, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((ids, times))
+    scale = np.array([np.abs(part[2] - part[3]).mean() for part in parts])
+    groups = {"size": sizes[order].tolist(), "place": (times[order] % 5).tolist()}
+    return ids[order], times[order], y[order], y_hat[order], groups, scale[ids[order]]
+
+
+def synthetic(series, moments):
+    """Series of very different sizes whose errors are three times larger on one day of seven."""
+    rng = np.random.default_rng(0)
+    ids, times = np.tile(np.arange(series), moments), np.repeat(np.arange(moments), series)
+    spread = 10.0 ** (ids % 4 - 1.0) * np.where(times % 7 == 6, 3.0, 1.0)
+    groups = {"day": (times % 7).tolist(), "region": (ids % 3).tolist()}
+    return ids, times, spread * rng.normal(size=len(ids)), np.zeros(len(ids)), groups, spread
+
+
 def panel():
-    """Print the table of a panel: series whose errors are larger on one day of seven."""
-    print("| series, moments | `pool` | `pool` with groups | `auto` | `auto` with groups |")
+    """Print the table of panels: the worst group and the loss, in the first and in the second half of the moments."""
+    print("| panel | `pool` | `pool` with groups | `auto` | `auto` with groups |")
     print("| --- | --- | --- | --- | --- |")
-    for series, moments in ((6, 1400), (50, 700), (200, 350)):
-        rng = np.random.default_rng(0)
-        ids, times = np.tile(np.arange(series), moments), np.repeat(np.arange(moments), series)
-        spread = 10.0 ** (ids % 4 - 1.0) * np.where(times % 7 == 6, 3.0, 1.0)
-        y, groups = spread * rng.normal(size=len(ids)), {"day": (times % 7).tolist(), "region": (ids % 3).tolist()}
+    made = {f"synthetic, {s} x {m:,}": synthetic(s, m) for s, m in ((6, 1400), (50, 700), (200, 350))}
+    made[f"{len(BUNDLED)} bundled streams x 1,000"] = bundled(1000)
+    for name, (ids, times, y, y_hat, groups, scale) in made.items():
         cells = []
         for method in ("pool", "auto"):
-            for made in (Panel(method, ALPHA), GroupedPanel(["day", "region"], method, ALPHA)):
-                how = {"groups": groups} if isinstance(made, GroupedPanel) else {}
-                radii = made.run(ids, np.zeros(len(ids)), y, times=times, **how).radius
-                late = times > moments // 2
-                covered = (radii > np.abs(y))[late]
-                part = {
-                    name: [v for v, here in zip(values, late, strict=True) if here] for name, values in groups.items()
-                }
-                worst = worst_group(group_coverage(covered, part, ALPHA)).coverage
-                score = np.abs(y)
-                loss = np.where(radii > score, ALPHA * (radii - score), (1.0 - ALPHA) * (score - radii)) / spread
-                cells.append(f"{abs(worst - 1.0 + ALPHA):.3f}, {loss[late].mean():.3f}")
-        print(f"| {series}, {moments:,} | {' | '.join(cells)} |")
+            for thing in (Panel(method, ALPHA), GroupedPanel(list(groups), method, ALPHA)):
+                how = {"groups": groups} if isinstance(thing, GroupedPanel) else {}
+                shown = thing.run(ids, y_hat, y, times=times, **how)
+                radii, score = shown.radius, np.abs(y - y_hat)
+                loss = np.where(radii > score, ALPHA * (radii - score), (1.0 - ALPHA) * (score - radii)) / scale
+                found, half = [], times > times.max() // 2
+                for part in (~half & ~np.isnan(shown.lower), half):
+                    inside = {key: np.array(values, dtype=object)[part].tolist() for key, values in groups.items()}
+                    worst = worst_group(group_coverage((radii > score)[part], inside, ALPHA)).coverage
+                    found.append(f"{abs(worst - 1.0 + ALPHA):.3f}, {loss[part].mean():.3f}")
+                cells.append(" then ".join(found))
+        print(f"| {name} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

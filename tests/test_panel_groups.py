@@ -54,6 +54,23 @@ def test_every_group_comes_to_its_target(method):
     assert panel.summary()["coverage"][0] == pytest.approx(inside[of_first].mean())
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.3])
+def test_a_hard_weekday_is_found_within_weeks(alpha):
+    """One day of seven has errors three times larger: most of it is learned before the second ten weeks begin."""
+    series, moments = 30, 140
+    rng = np.random.default_rng(2)
+    ids, times = np.tile(np.arange(series), moments), np.repeat(np.arange(moments), series)
+    y = np.where(times % 7 == 6, 3.0, 1.0) * rng.normal(size=len(ids))
+    panel = GroupedPanel(["day"], "pool", alpha)
+    made = panel.run(ids, np.zeros(len(ids)), y, {"day": times % 7}, times=times)
+    alone = Panel("pool", alpha).run(ids, np.zeros(len(ids)), y, times=times)
+    hard = (times % 7 == 6) & (times >= 70)
+    missed = [np.mean(np.abs(y[hard]) >= p.radius[hard]) for p in (alone, made)]
+    assert missed[0] > alpha + 0.2 and abs(missed[1] - alpha) < 0.4 * (missed[0] - alpha)
+    easy = (times % 7 != 6) & (times >= 70)
+    assert abs(np.mean(np.abs(y[easy]) >= made.radius[easy]) - alpha) < 0.02
+
+
 @pytest.mark.parametrize("alpha", [0.1, (0.3, 0.1)])
 @pytest.mark.parametrize("score", ["absolute", "signed"])
 @pytest.mark.parametrize("method", ["pool", "magl", "split"])
@@ -124,7 +141,7 @@ def test_a_damaged_state_is_refused():
     ids, times, forecast, y, groups = world(3, 20)
     panel = GroupedPanel(KINDS, "magl", ALPHA)
     panel.run(ids, forecast, y, groups, delay=2, times=times)
-    for part, name in (("table", "won"), ("members", "seen"), ("radii", "units")):
+    for part, name in (("table", "won"), ("quick", "won"), ("members", "seen"), ("radii", "units")):
         state = json.loads(json.dumps(panel.state_dict()))
         state["correction"][part] = state["correction"][name]
         with pytest.raises(ValueError, match="damaged"):

@@ -1,7 +1,7 @@
 """Groups of rows that may overlap, across all series of a panel: the correction that covers each as asked.
 
-A panel plays radii. The correction adds, in units of each series, what the learners of the row's groups say, and learns
-from the misses of the radii that were played. It never tells the panel, so any method can be under it.
+A panel plays radii. The correction adds, in units of these radii, what is known about the row's groups, and learns from
+the misses of the radii that were played. It never tells the panel, so any method can be under it.
 """
 
 from __future__ import annotations
@@ -205,6 +205,7 @@ class Correction:
         )
         learners.grow(self.learners.groups)
         np.asarray(learners.table)[:] = self.learners.table
+        np.asarray(learners.quick)[:] = self.learners.quick
         np.asarray(learners.won)[:] = self.learners.won
         made.learners = learners
         for name in ARRAYS:
@@ -216,6 +217,7 @@ class Correction:
         return {
             "groups": self.grouping.plain(),
             "table": packed(np.asarray(self.learners.table)),
+            "quick": packed(np.asarray(self.learners.quick)),
             "won": packed(np.asarray(self.learners.won)),
             **{name: packed(getattr(self, name)[:series]) for name in ARRAYS},
             "tail": {name: packed(getattr(self.tail, name)) for name in TAIL},
@@ -236,12 +238,13 @@ class Correction:
                 )
             setattr(made, name, array)
         learners = made.learners
-        for name in ("table", "won"):
+        for name in ("table", "quick", "won"):
             array, inside = unpacked(data[name]), np.asarray(getattr(learners, name))
             if array.shape != inside.shape or not np.isfinite(array).all():
                 raise InputError(f"{name} must be finite, of shape {inside.shape}, got {array.shape}", argument="state")
             inside[:] = array
-        sane = possible(np.asarray(learners.table)) and (made.units >= 0.0).all() and (made.seen >= 0).all()
+        sane = learners.possible() and possible(np.asarray(learners.table))
+        sane = sane and bool((made.units >= 0.0).all() and (made.seen >= 0).all())
         if not sane or not ((made.members >= 0) & (made.members < learners.groups)).all():
             raise InputError("the groups hold numbers that no labels could have left", argument="state")
         made.tail = restored_tail([unpacked(data["tail"][name]) for name in TAIL], made.tail, series)
