@@ -48,17 +48,20 @@ def test_every_group_comes_to_its_target():
     assert tracker.coverage_sum() == found["everything"].error and tracker.coverage_bound() == found["everything"].bound
 
 
-def test_a_group_is_an_odd_learner_with_a_constant_hint():
-    """The rule by its definition: one learner for each group, all fed the same misses."""
+def test_a_group_is_an_odd_learner_with_a_constant_hint_and_a_quick_estimate():
+    """The rule by its definition: a learner and an estimate for each group, all fed the same misses."""
     scores, names = world(300, 1)
     tracker = Grouped(1.0, alpha=ALPHA, epsilon=0.7)
-    players = {}
+    players, quick, labels = {}, {}, {}
+    rate = 1.4 / (ALPHA * math.log(1.0 / ALPHA))
     for t, (score, inside) in enumerate(zip(scores, names, strict=True)):
         for name in ("everything", *inside):
             if name not in players:
                 players[name] = OddMagnitudeLearner(0.7)
                 players[name].update(1.0 - ALPHA)
+                quick[name] = labels[name] = 0.0
         said = sum(players[name].predict() for name in ("everything", *inside))
+        said += min(max(sum(quick[name] for name in inside), -3.0), 3.0)
         tracker.set_groups(inside)
         unit, record = tracker.unit.scale, tracker.unit.record
         want = max(0.0, min(1.0 + unit * said, max(1.0, 2.0 * record))) if record else 1.0
@@ -68,6 +71,9 @@ def test_a_group_is_an_odd_learner_with_a_constant_hint():
         if not (missed and score >= 2.0 * record):
             for name in ("everything", *inside):
                 players[name].update(ALPHA - float(missed))
+                labels[name] += 1.0
+                step = rate * (float(missed) - ALPHA) / (labels[name] + 3.0 / ALPHA)
+                quick[name] = min(max(quick[name] + min(max(step, -0.5), 0.5), -3.0), 3.0)
 
 
 @pytest.mark.parametrize("delay", [0, 20])

@@ -141,7 +141,7 @@ def test_a_damaged_state_is_refused():
     ids, times, forecast, y, groups = world(3, 20)
     panel = GroupedPanel(KINDS, "magl", ALPHA)
     panel.run(ids, forecast, y, groups, delay=2, times=times)
-    for part, name in (("table", "won"), ("quick", "won"), ("members", "seen"), ("radii", "units")):
+    for part, name in (("table", "won"), ("members", "seen"), ("radii", "units")):
         state = json.loads(json.dumps(panel.state_dict()))
         state["correction"][part] = state["correction"][name]
         with pytest.raises(ValueError, match="damaged"):

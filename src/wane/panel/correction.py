@@ -205,7 +205,6 @@ class Correction:
         )
         learners.grow(self.learners.groups)
         np.asarray(learners.table)[:] = self.learners.table
-        np.asarray(learners.quick)[:] = self.learners.quick
         np.asarray(learners.won)[:] = self.learners.won
         made.learners = learners
         for name in ARRAYS:
@@ -217,7 +216,6 @@ class Correction:
         return {
             "groups": self.grouping.plain(),
             "table": packed(np.asarray(self.learners.table)),
-            "quick": packed(np.asarray(self.learners.quick)),
             "won": packed(np.asarray(self.learners.won)),
             **{name: packed(getattr(self, name)[:series]) for name in ARRAYS},
             "tail": {name: packed(getattr(self.tail, name)) for name in TAIL},
@@ -238,13 +236,12 @@ class Correction:
                 )
             setattr(made, name, array)
         learners = made.learners
-        for name in ("table", "quick", "won"):
+        for name in ("table", "won"):
             array, inside = unpacked(data[name]), np.asarray(getattr(learners, name))
             if array.shape != inside.shape or not np.isfinite(array).all():
                 raise InputError(f"{name} must be finite, of shape {inside.shape}, got {array.shape}", argument="state")
             inside[:] = array
-        sane = learners.possible() and possible(np.asarray(learners.table))
-        sane = sane and bool((made.units >= 0.0).all() and (made.seen >= 0).all())
+        sane = possible(np.asarray(learners.table)) and (made.units >= 0.0).all() and (made.seen >= 0).all()
         if not sane or not ((made.members >= 0) & (made.members < learners.groups)).all():
             raise InputError("the groups hold numbers that no labels could have left", argument="state")
         made.tail = restored_tail([unpacked(data["tail"][name]) for name in TAIL], made.tail, series)

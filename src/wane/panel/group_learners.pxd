@@ -1,9 +1,8 @@
 cimport cython
-from wane.trackers.group_table cimport learn_by, said_by, skip_by
+from wane.trackers.group_table cimport learn_by, quick_by, said_by, skip_by, within
 from wane.trackers.scale_models cimport SteadyScale
 
-cdef double LIMIT, TINY, INFINITY, HALF, LEAST, REACH, SHARED, START, LONGEST
-cdef Py_ssize_t THETA, WEIGHT
+cdef double LIMIT, TINY, INFINITY, HALF, LEAST
 
 @cython.final
 cdef class GroupLearners:
@@ -11,8 +10,7 @@ cdef class GroupLearners:
     cdef readonly bint signed
     cdef readonly double epsilon
     cdef readonly double[::1] alphas
-    cdef public double[:, ::1] table, quick
-    cdef double[::1] rates
+    cdef public double[:, ::1] table
     cdef public double[::1] won
     cdef double[::1] counts, missed, skipped
     cdef Py_ssize_t[::1] touched
@@ -48,8 +46,6 @@ cdef class GroupLearners:
     cdef int _close_batch(self) noexcept nogil
     @cython.locals(won=double)
     cdef int _close_group(self, Py_ssize_t row, Py_ssize_t c, double labels) noexcept nogil
-    @cython.locals(count=double, beyond=double, step=double, theta=double)
-    cdef int _estimate(self, Py_ssize_t row, Py_ssize_t c, double labels, double missed) noexcept nogil
     @cython.locals(at=Py_ssize_t)
     cdef int _take_score(self, Py_ssize_t place, Py_ssize_t side, double score, double[:, ::1] units) except -1 nogil
     @cython.locals(c=Py_ssize_t, s=Py_ssize_t, below=double, above=double, lowest=double, other=double)

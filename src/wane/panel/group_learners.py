@@ -2,16 +2,13 @@
 """The learners of the groups of a panel, which all of its series share, and their loop over moments.
 
 The radius of a row is that of its series, plus a unit times what is said about the row's groups. The unit is half of
-that radius. Each group has a quick estimate and a learner. The quick estimate finds a quantile by steps that shrink
-with the labels so far; the sum of those of a row is bounded, so that the theorem about the learners holds. The learners
-(``wane.trackers.group_table``) take all labels that become known at one moment together, because their rows were
-predicted together and may all be wrong for the same reason. Group 0 stands for no group. ``units`` has a row for each
-series: a ``SteadyScale`` a side.
+that radius. Each group has a learner and a quick estimate (``wane.trackers.group_table``). They take all labels that
+become known at one moment together, because their rows were predicted together and may all be wrong for the same
+reason. Group 0 stands for no group. ``units`` has a row for each series: a ``SteadyScale`` a side.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -21,18 +18,12 @@ try:
 except ImportError:
     from wane import _cython as cython
 
-from wane.trackers.group_table import learn_by, new_table, said_by, skip_by
+from wane.trackers.group_table import learn_by, new_table, quick_by, said_by, skip_by, within
 from wane.trackers.scale_models import SteadyScale
 
 LIMIT = 2.0  # times the largest score of the series so far: the correction goes no further
 TINY = 1e-150  # the unit while all scores are 0
 HALF, LEAST = 0.5, 0.1  # the unit is half of the radius, and at least this share of the mean score of the series
-REACH = 3.0  # units: how far the quick estimates of a row may move it
-SHARED = 0.3  # what labels of one moment are assumed to have in common: n of them count as n / (1 + 0.3 (n - 1))
-START = 3.0  # misses: what the quick estimate of a group that has learned nothing is worth
-LONGEST = 0.5  # units: the longest step of a quick estimate
-STEP = 1.4  # of a quick estimate: 1 / (density times quantile) is near 1.4 / (alpha log(1 / alpha)) half radii
-THETA, WEIGHT = 0, 1  # columns of ``quick``: the estimate, and the labels that it rests on
 INFINITY = float("inf")
 UNIT = 4  # numbers of the SteadyScale of a side: scale, total, weight, record
 
@@ -57,9 +48,7 @@ class GroupLearners:
         self.signed, self.epsilon = signed, epsilon
         self.alphas: Any = np.array(alphas, dtype=float).data
         self.table: Any = new_table(0).data
-        self.quick: Any = np.zeros((0, 2)).data
         self.won: Any = np.zeros(self.width).data  # by all groups together
-        self.rates: Any = np.array([STEP / (a * math.log(1.0 / a)) for a in alphas]).data
         self.unit = SteadyScale()
         self.groups = self.many = 0
         self.grow(1)
@@ -69,19 +58,12 @@ class GroupLearners:
         if groups > self.groups:
             table = new_table(groups * self.width)
             table[: self.groups * self.width] = self.table
-            quick = np.zeros((groups * self.width, 2))
-            quick[: self.groups * self.width] = self.quick
-            self.table, self.quick, self.groups = table.data, quick.data, groups
+            self.table, self.groups = table.data, groups
             # What the labels of one moment add up to.
             self.counts: Any = np.zeros(groups).data
             self.missed: Any = np.zeros(groups * self.width).data
             self.skipped: Any = np.zeros(groups * self.width).data
             self.touched: Any = np.zeros(groups, dtype=np.intp).data
-
-    def possible(self) -> bool:
-        """Whether labels can have left such quick estimates."""
-        theta, weight = np.asarray(self.quick).T
-        return bool((np.abs(theta) <= REACH).all() and (weight >= 0.0).all())
 
     def play(self, places, members, below, above, base, floors, units, radii, starts, order, due):
         """Play moments: before each, learn what is known by then; after the last, what is known then.
@@ -179,18 +161,7 @@ class GroupLearners:
         if labels > 0.0:
             won = learn_by(self.table, row, self.alphas[c], self.epsilon, labels, self.missed[row])
             self.won[c] = self.won[c] + won
-            self._estimate(row, c, labels, self.missed[row])
         self.missed[row] = 0.0
-        return 0
-
-    def _estimate(self, row, c, labels, missed):
-        # Move the quick estimate of a group towards its quantile.
-        count = labels / (1.0 + SHARED * (labels - 1.0))
-        self.quick[row, WEIGHT] = self.quick[row, WEIGHT] + count
-        beyond = missed / labels - self.alphas[c]
-        step = self.rates[c] * beyond * count / (self.quick[row, WEIGHT] + START / self.alphas[c])
-        theta = self.quick[row, THETA] + max(min(step, LONGEST), -LONGEST)
-        self.quick[row, THETA] = max(min(theta, REACH), -REACH)
         return 0
 
     def _take_score(self, place, side, score, units):
@@ -237,8 +208,8 @@ class GroupLearners:
             if 0 < members[t, i] < self.groups:
                 row = members[t, i] * self.width + c
                 x = x + said_by(self.table, row, self.alphas[c], self.epsilon)
-                y = y + self.quick[row, THETA]
-        radius = base + max(HALF * abs(base), LEAST * scale, TINY) * (x + max(min(y, REACH), -REACH))
+                y = y + quick_by(self.table, row)
+        radius = base + max(HALF * abs(base), LEAST * scale, TINY) * (x + within(y))
         if record > 0.0:
             radius = max(min(radius, max(base, LIMIT * record)), min(base, -LIMIT * record))
         return radius if self.signed or radius > 0.0 else 0.0

@@ -3,7 +3,7 @@ from libc cimport math
 from wane.state.cells cimport Cells
 from wane.trackers.base cimport Tracker
 from wane.trackers.context cimport further
-from wane.trackers.group_table cimport learn_by, said_by, skip_by
+from wane.trackers.group_table cimport learn_by, quick_by, said_by, skip_by, within
 from wane.trackers.scale_models cimport SteadyScale
 
 cdef double NAN, LIMIT, TINY
@@ -23,7 +23,7 @@ cdef class Grouped(Tracker):
     cdef int _hear(self, const double[:, ::1] given, Py_ssize_t t) noexcept nogil
     @cython.locals(i=Py_ssize_t)
     cdef int _forget_round(self) noexcept nogil
-    @cython.locals(i=Py_ssize_t, j=Py_ssize_t, total=double)
+    @cython.locals(i=Py_ssize_t, j=Py_ssize_t, total=double, quick=double)
     cdef double _said(self) noexcept nogil
     @cython.locals(i=Py_ssize_t)
     cdef int _learn_groups(self, double miss, double skipped) noexcept nogil
