@@ -1,20 +1,24 @@
 """What is shipped beside the package to run the service: its container, its unit, its client, its page."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from serve_cases import ENVIRONMENT, posix
 from service_cases import Served
 
 from wane.serve.http.kinds import KINDS
+from wane.serve.http.shards import place_of
 
 pytestmark = [posix, pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning")]
 ROOT = Path(__file__).parent.parent
@@ -67,6 +71,51 @@ def test_the_unit_of_systemd(tmp_path):
     assert not [line for line in done.stderr.splitlines() if "wane.service" in line], done.stderr
 
 
+@pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed (Debian: apt-get install haproxy)")
+def test_the_proxy_sends_each_series_to_its_shard(tmp_path):
+    """The configuration as it is shipped, with the addresses of this machine and without the certificate."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with Served(tmp_path / "a", "--shard", "1/2") as first, Served(tmp_path / "b", "--shard", "2/2") as second:
+        text = (DEPLOY / "haproxy.cfg").read_text()
+        for there, here in (
+            (":8443 ssl crt /etc/haproxy/certificate.pem", f"127.0.0.1:{port}"),
+            ("10.0.0.1:8470 check", f"127.0.0.1:{first.port}"),
+            ("10.0.0.2:8470 check", f"127.0.0.1:{second.port}"),
+        ):
+            assert text.count(there) == 1
+            text = text.replace(there, here)
+        (tmp_path / "haproxy.cfg").write_text(text)
+        command = ["haproxy", "-db", "-f", str(tmp_path / "haproxy.cfg")]
+        subprocess.run([*command, "-c"], check=True, capture_output=True)
+        proxy = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            for _ in range(200):
+                with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/healthz", timeout=5):
+                    break
+                time.sleep(0.05)
+            names = ["shop 1", "shop 2", "north", "süd", "x+y"]
+            for name in names:
+                for path, body in (("predictions", {"output": 1.0, "id": 0}), ("labels", {"id": 0, "y": 2.0})):
+                    assert posted(f"{url}/v1/series/{quote(name, safe='')}/{path}", body)["ok"], name
+            for shard, served in enumerate((first, second), 1):
+                here = [name for name in names if place_of(name, 2) == shard - 1]
+                assert here and served.get("/v1/series")[1]["series"] == here
+                operation = {"op": "predict", "series": here[0], "output": 1.0}
+                assert posted(f"{url}/shard/{shard}/v1/batch", {"operations": [operation]})["answers"][0]["ok"]
+        finally:
+            proxy.terminate()
+            proxy.wait()
+
+
+def posted(url, body):
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.loads(response.read())
+
+
 def test_the_client_in_python_is_answered_although_the_service_is_killed(tmp_path):
     """It is killed and started again under way: no label is lost or learned twice."""
     first = Served(tmp_path / "j")
@@ -111,4 +160,4 @@ def test_the_addresses_are_described(tmp_path):
 
 
 def test_the_page_is_short():
-    assert len(PAGE.read_text().split()) <= 2_000
+    assert len(PAGE.read_text().split()) <= 1_600
