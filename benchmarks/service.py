@@ -1,10 +1,11 @@
 """How fast `wane serve` answers, beside the bare object; its memory with many series; how fast a journal is recovered.
 
-python benchmarks/service.py [--seconds 3] [--series 100000] [--calls 1000000]
+python benchmarks/service.py [--seconds 3] [--series 100000] [--calls 1000000] [--soak 1000000] [--write]
 
 The load comes from this machine, over 127.0.0.1, predictions and labels in turn, as many at a time as there are
 connections. *CPU* counts the time of the service only, so that other work on the machine, and the load generator, do
-not count; latencies are of the wall clock, and suffer from both.
+not count; latencies are of the wall clock, and suffer from both. ``--write`` puts everything into
+docs/service.md, which takes about five minutes on a quiet machine with two cores.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import wane
-from wane.conformal import ManySeries
+from wane.conformal import ManySeries, OnlineConformal
 from wane.state.journal import Journal
 
 CONNECTIONS = (1, 32, 256)
@@ -109,10 +112,24 @@ async def load(port: int, connections: int, batch: bool, seconds: float) -> list
     return sorted(took)
 
 
+SAID: list[str] = []  # everything that was measured, as text
+
+
+def say(text: str) -> None:
+    SAID.append(text)
+    print(text, flush=True)
+
+
 def speed(seconds: float) -> None:
-    print(
-        "| `--sync` | requests | connections | operations a CPU second | p50 in ms | p99 in ms |\n" + "|---" * 6 + "|"
-    )
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        served = Served(f"{folder}/j")
+        ready, used = time.perf_counter() - begin, served.cpu()
+        served.stop()
+    say(f"It is ready {ready:.1f} s after its start, {used:.1f} s of CPU.\n")
+    say("| `--sync` | requests | connections | operations a CPU second | p50 in ms | p99 in ms |\n" + "|---" * 6 + "|")
+    bare = play(ManySeries("auto", alpha=0.1), 5_000, {"series": "a"})
+    say(f"| no service | calls of `ManySeries` | | {1 / bare:,.0f} | {1e3 * bare:.4f} | |")
     for sync in SYNC:
         for batch in (False, True):
             for connections in CONNECTIONS:
@@ -127,30 +144,48 @@ def speed(seconds: float) -> None:
                 done = len(took) * (BATCH if batch else 1)
                 kind = f"batches of {BATCH}" if batch else "single"
                 p50, p99 = (1e3 * took[int(q * (len(took) - 1))] for q in (0.5, 0.99))
-                print(f"| {sync} | {kind} | {connections} | {done / used:,.0f} | {p50:.2f} | {p99:.2f} |", flush=True)
+                say(f"| {sync} | {kind} | {connections} | {done / used:,.0f} | {p50:.2f} | {p99:.2f} |")
 
 
-def play(thing: object, rounds: int) -> float:
+def play(thing: Any, rounds: int, keywords: dict[str, Any]) -> float:
     """Seconds of CPU of a call, predictions and labels in turn."""
     begin = time.process_time()
     for t in range(rounds):
-        thing.predict(1.5, id=t, series="a")  # type: ignore[attr-defined]
-        thing.update(t, 1.5 + t * t * 7 % 37 / 8, series="a")  # type: ignore[attr-defined]
+        thing.predict(1.5, id=t, **keywords)
+        thing.update(t, 1.5 + t * t * 7 % 37 / 8, **keywords)
     return (time.process_time() - begin) / (2 * rounds)
 
 
-def journal(turns: int = 8, rounds: int = 1_500) -> None:
+def play_grouped(thing: Any, rounds: int, keywords: dict[str, Any]) -> float:
+    """The same in a journal, with one commit for 64 calls, as under load in the service."""
+    begin = time.process_time()
+    for t in range(rounds):
+        thing.call("predict", [1.5], {"id": t, **keywords})
+        thing.call("update", [t, 1.5 + t * t * 7 % 37 / 8], keywords)
+        if t % 32 == 31:
+            thing.commit()
+    return (time.process_time() - begin) / (2 * rounds)
+
+
+def journal(turns: int = 10, rounds: int = 1_500) -> None:
     """The journal beside the bare object, in turn, the best of several."""
-    print("\n| method | bare, in us of CPU a call | in a journal (`sync=False`) | ratio |\n|---|---|---|---|")
-    for method in ("auto", "magl"):
-        bare, kept = [], []
-        for _ in range(turns):
-            bare.append(play(ManySeries(method, alpha=0.1), rounds))
-            with tempfile.TemporaryDirectory() as folder:
-                start = lambda: ManySeries(method, alpha=0.1)  # noqa: B023, E731
-                with Journal(f"{folder}/x.wane", start, sync=False, compact_every=10**9) as thing:
-                    kept.append(play(thing, rounds))
-        print(f"| {method} | {1e6 * min(bare):.1f} | {1e6 * min(kept):.1f} | {min(kept) / min(bare):.2f} |")
+    say("\n| microseconds of CPU a call | bare | in a journal (`sync=False`) | ratio | 64 calls a commit | ratio |")
+    say("|---" * 6 + "|")
+    for cls, keywords in ((ManySeries, {"series": "a"}), (OnlineConformal, {})):
+        for method in ("auto", "magl"):
+            start = partial(cls, method, alpha=0.1)
+            bare, kept, grouped = [], [], []
+            for _ in range(turns):
+                bare.append(play(start(), rounds, keywords))
+                for measure, found in ((play, kept), (play_grouped, grouped)):
+                    with tempfile.TemporaryDirectory() as folder:
+                        with Journal(f"{folder}/x.wane", start, sync=False, compact_every=10**9) as thing:
+                            found.append(measure(thing, rounds, keywords))
+            own, one, many = (min(found) for found in (bare, kept, grouped))
+            say(
+                f"| `{cls.__name__}`, {method} | {1e6 * own:.1f} | {1e6 * one:.1f} | {one / own:.2f} | "
+                f"{1e6 * many:.1f} | {many / own:.2f} |"
+            )
 
 
 def memory(series: int) -> None:
@@ -175,7 +210,7 @@ def memory(series: int) -> None:
         full = served.memory()
         served.child.kill()
         served.stop()
-    print(f"\n{series:,} series: {full:,.0f} MB, {1024 * (full - empty) / series:.1f} kB a series")
+    say(f"\nWith {series:,} series it takes {full:,.0f} MB, {1024 * (full - empty) / series:.1f} kB a series.")
 
 
 def recovery(calls: int) -> None:
@@ -193,7 +228,34 @@ def recovery(calls: int) -> None:
         code += "print(time.process_time() - begin, time.perf_counter() - wall, journal.recovered.replayed)"
         said = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True).stdout
         cpu, wall, replayed = map(float, said.split())
-    print(f"\na journal of {replayed:,.0f} calls: opened in {cpu:.1f} s of CPU ({wall:.1f} s of the clock)")
+    say(f"\nA journal of {replayed:,.0f} calls opens in {cpu:.1f} s of CPU ({wall:.1f} s of the clock).")
+
+
+def soak(operations: int, quarters: int = 4) -> None:
+    """Many operations on 100 series, with a snapshot after each 100,000: does the memory or the folder grow?"""
+    with tempfile.TemporaryDirectory() as folder:
+        served = Served(f"{folder}/j", "--sync", "none", "--set", "history=100")
+        found = []
+
+        async def part(first: int, last: int) -> None:
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            for begin in range(first, last, BATCH // 2):
+                made = []
+                for t in range(begin, begin + BATCH // 2):
+                    series = f"s{t % 100}"
+                    made.append({"op": "predict", "output": 1.5, "id": t, "series": series})
+                    made.append({"op": "label", "id": t, "y": 1.5 + t * t * 7 % 37 / 8, "series": series})
+                writer.write(request("/v1/batch", {"operations": made}))
+                await answer(reader)
+            writer.close()
+
+        rounds = operations // 2
+        for k in range(quarters):
+            asyncio.run(part(k * rounds // quarters, (k + 1) * rounds // quarters))
+            kept = sum(file.stat().st_size for file in Path(folder, "j").iterdir()) / 1e6
+            found.append(f"{served.memory():,.0f} MB and {kept:,.0f} MB")
+        served.stop()
+    say(f"\nAfter each quarter of {operations:,} operations, memory and folder: {'; '.join(found)}.")
 
 
 def main() -> None:
@@ -201,7 +263,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="of load for each row")
     parser.add_argument("--series", type=int, default=100_000, help="for the memory")
     parser.add_argument("--calls", type=int, default=1_000_000, help="for the recovery")
-    parser.add_argument("--only", choices=("speed", "journal", "memory", "recovery"))
+    parser.add_argument("--soak", type=int, default=1_000_000, help="operations of the soak")
+    parser.add_argument("--only", choices=("speed", "journal", "memory", "recovery", "soak"))
+    parser.add_argument("--write", action="store_true", help="put everything into docs/service.md")
     options = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
@@ -211,10 +275,18 @@ def main() -> None:
         "journal": journal,
         "memory": lambda: memory(options.series),
         "recovery": lambda: recovery(options.calls),
+        "soak": lambda: soak(options.soak),
     }
     for name, part in parts.items():
         if options.only in (None, name):
             part()
+    if options.write:
+        if options.only is not None or not wane.compiled():
+            sys.exit("not written: wanted are all parts, and a compiled package")
+        sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
+        from evidence import put
+
+        put({"service": "\n".join(SAID) + "\n"})
 
 
 if __name__ == "__main__":
