@@ -71,7 +71,7 @@ def test_the_unit_of_systemd(tmp_path):
     assert not [line for line in done.stderr.splitlines() if "wane.service" in line], done.stderr
 
 
-@pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed (Debian: apt-get install haproxy)")
+@pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed: apt-get install haproxy")
 def test_the_proxy_sends_each_series_to_its_shard(tmp_path):
     """The configuration as it is shipped, with the addresses of this machine and without the certificate."""
     with socket.socket() as free:
