@@ -281,9 +281,11 @@ def remember(
 
     # What is remembered, in order: the prediction of a round lets the oldest expire, and then labels come. Collect what
     # ``explain`` tells about each label, as Python's own numbers, since the state is plain data.
-    kinds = np.concatenate([np.zeros(len(times), dtype=np.intp), np.ones(len(arriving), dtype=np.intp)])
-    order = np.lexsort((kinds, np.concatenate([times, moments])))
-    order = order[max(0, len(order) - waiting.history) :]
+    most = waiting.history
+    told = [np.arange(max(0, len(times) - most), len(times)), np.arange(max(0, len(arriving) - most), len(arriving))]
+    when = np.concatenate([times[told[0]], moments[told[1]]])
+    order = np.concatenate([told[0], told[1] + len(times)])[np.argsort(when, kind="stable")]  # ties: expiry first
+    order = order[max(0, len(order) - most) :]
     labels = order[order >= len(times)] - len(times)
     waiting.expired += len(times) - (len(order) - len(labels))  # those that the history is too short to show
     rows, after = arriving[labels], moments[labels]
@@ -337,10 +339,13 @@ def expiries(waiting: int, rounds: int, moments: np.ndarray, most: int) -> np.nd
     >>> expiries(0, 6, np.array([2, 4]), most=2)
     array([2, 4])
     """
-    t = np.arange(rounds)
-    crowd = waiting + t + 1 - np.searchsorted(moments, t)  # that would wait if none expired
+    added = np.ones(rounds, dtype=np.intp)
+    added[moments[moments < rounds - 1] + 1] = 0
+    crowd = waiting + np.cumsum(added)  # how many would wait after each prediction if none expired
+    if not rounds or crowd.max() <= most:
+        return np.zeros(0, dtype=np.intp)
     peaks = np.maximum.accumulate(crowd)
-    return np.searchsorted(peaks, np.arange(most + 1, peaks[-1] + 1)) if rounds else t
+    return np.searchsorted(peaks, np.arange(most + 1, peaks[-1] + 1))
 
 
 def past_rounds(oc: OnlineConformal, outputs: Any, y: Any, context: Any) -> tuple[list[np.ndarray], np.ndarray]:
