@@ -1,10 +1,9 @@
-"""Writes ``theory_experiments.md`` and its figures: every sentence and every figure comes out of the code.
+"""Writes ``theory_experiments.md`` and its figures: every figure comes out of the code, and every sentence is printed.
 
 Run it with ``python docs/theory_experiments.py`` (half a minute, compiled). It needs matplotlib.
 """
 
 import tempfile
-import textwrap
 from pathlib import Path
 
 from wane.experiments.figures import save
@@ -26,24 +25,15 @@ TITLES = {
 INTRODUCTION = """\
 # The theory in games
 
-Each claim of the paper's theory, played. `wane.experiments.theory` has one file a claim; the numbers below are those of
-`run()`, with the seed 0, and `python docs/theory_experiments.py` writes this page. Where a claim shows up in a weaker
-form than one might expect, the sentence says so.
-
-```
-from wane.experiments.theory import EXPERIMENTS
-
-finding = EXPERIMENTS["restarts"](seed=0)  # quick=True for a smaller game
-print(finding.sentence, finding.numbers)
-```
+Each claim of the paper's theory, played. `wane.experiments.theory.EXPERIMENTS[name]().sentence` says what came out in
+numbers; `python docs/theory_experiments.py` prints all of these sentences and writes this page.
 """
 
 
 def section(finding):
-    """The heading, the figure and the sentence of one experiment."""
+    """The heading and the figure of one experiment, under its name."""
     title = TITLES[finding.name]
-    words = textwrap.fill(finding.sentence, 120, break_long_words=False, break_on_hyphens=False)
-    return f"\n## {title}\n\n![{title}]({(FIGURES / finding.name).as_posix()}.png)\n\n{words}\n"
+    return f"\n## {title}\n\n`{finding.name}`\n\n![{title}]({(FIGURES / finding.name).as_posix()}.png)\n"
 
 
 def main():
