@@ -73,6 +73,7 @@ DOORS = {
     "groups that are lists": lambda: trackers.Grouped(0.1, groups=[["a"]]),
     "one id for all rounds": lambda: conformal_object().run([1.0], [1.0], ids=0.5),
     "bounds that are an array": lambda: wane.Panel("magl").summary(bounds=np.array([1, 2])),
+    "no axes": lambda: conformal_object().predict(0.0).plot(ax={}),
     "groups of a list": lambda: wane.panel.Groups("pool").update([[1]], [0.0]),
 }
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wane.errors import InputError, MissingExtraError, installing
+from wane.errors import InputError, InputTypeError, MissingExtraError, installing
 
 EVERY = 0.5  # seconds between two looks at a long call
 LAST = 300  # rounds that a chart shows unless it is told otherwise: more cannot be told apart
@@ -66,7 +66,11 @@ def axes(ax: Any, size: tuple[float, float]) -> Any:
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError("plot needs matplotlib", cure=installing("plot")) from None
-    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+    if ax is None:
+        return plt.subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, plt.Axes):
+        raise InputTypeError(f"must be axes of matplotlib, got {type(ax).__name__}", about="ax", cure="leave it out")
+    return ax
 
 
 def bars(names: Iterable[str], begins: Any, ends: Any, title: str, label: str, ax: Any = None) -> Any:
