@@ -9,7 +9,7 @@ The rules, the same for all:
 4. An infinite end counts as far away as the largest error so far, and the share of such rounds is shown.
 5. Time is processor time of a scored round, interval and label; the best of up to three runs, the median over streams.
 
-``--write`` puts the tables between their marks in docs/peers.md and draws the chart of the README.
+It prints every setting. ``--write`` puts the best of each package into docs/peers.md and draws the chart of the README.
 Ctrl-C keeps the streams that are done.
 """
 
@@ -49,7 +49,8 @@ COLUMNS = {  # head: key, form
     "µs": ("microseconds", ".1f"),
     "time / auto": ("times_auto", ".1f"),
 }
-OWN_ROWS = ("auto", "faci", "magl", "magl-d")  # of wane in the tables by stream
+OWN_ROWS = ("auto", "faci", "pid", "magl", "magl-d")  # of wane on the page
+ON_THE_PAGE = ("off target", "LCE_100", "width", "pinball", "worst", "infinite", "µs")
 SAID = {"off target": "off_target", "LCE_100": "lce_100", "pinball": "pinball", "time": "microseconds"}
 NOT_INSTALLED = "not installed"
 INTERRUPTED = 130  # the exit status
@@ -187,7 +188,7 @@ def by_stream(rows: Sequence[dict[str, Any]], lines: Sequence[dict[str, Any]], k
 
 
 def top(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the tables by stream show: some of ours, and of each other package the setting with the smallest loss."""
+    """What the page shows: some of ours, and of each other package the setting with the smallest loss."""
     seen = set()
     kept = []
     for line in lines:
@@ -221,13 +222,15 @@ def named(line: dict[str, Any]) -> str:
 
 
 def blocks(rows: Sequence[dict[str, Any]], versions: dict[str, str | None]) -> dict[str, str]:
-    """The tables by the names of their marks."""
+    """The table of the page by the name of its mark."""
+    return {"peers": f"{markdown(top(means(rows)), versions, ON_THE_PAGE)}\n{about(rows)}"}
+
+
+def everything(rows: Sequence[dict[str, Any]], versions: dict[str, str | None]) -> str:
+    """Every setting with all measures, and the losses by stream."""
     lines = means(rows)
-    some, caption = top(lines), about(rows)
-    return {
-        "peers": f"{markdown(lines, versions, list(COLUMNS))}\n{caption} {sentence(lines)}",
-        "peers-pinball": by_stream(rows, some, "pinball", ".2f"),
-    }
+    by_name = by_stream(rows, top(lines), "pinball", ".2f")
+    return f"{markdown(lines, versions, list(COLUMNS))}\n{about(rows)} {sentence(lines)}\n\n{by_name}"
 
 
 def about(rows: Sequence[dict[str, Any]]) -> str:
@@ -269,14 +272,13 @@ def main() -> None:
         rows, whole = compare(chosen, chosen_streams(options.streams, options.rounds))
     if not rows:
         sys.exit(INTERRUPTED)
-    made = blocks(rows, versions)
-    print("\n".join(made[name] for name in ("peers", "peers-pinball")))
+    print(everything(rows, versions))
     if options.json:
         write(options.json, {"machine": m, "versions": versions, "rules": __doc__, "means": means(rows), "rows": rows})
     if not whole:
         sys.exit(INTERRUPTED)
     if options.write:
-        refresh(made, rows, versions, m)
+        refresh(blocks(rows, versions), rows, versions, m)
 
 
 def refresh(made: dict[str, str], rows: Sequence[dict[str, Any]], versions: dict[str, str | None], m: dict) -> None:

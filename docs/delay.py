@@ -13,7 +13,7 @@ import wane
 
 ALPHA, ROUNDS, WINDOW, JUMP, PAST = 0.1, 3000, 100, 3.0, 200
 METHODS = {"magl": {}, "magl-d": {}, "aci": {"clip": True}, "dtaci": {}}
-DELAYS = (0, 1, 3, 10, 30, 100, 300)
+DELAYS = (0, 10, 30, 100, 300)
 SHOWN = (0, 20, 100)  # on the left
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"  # Okabe and Ito
 FIGURE = Path(__file__).parent / "figures" / "delay.png"

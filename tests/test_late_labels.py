@@ -124,7 +124,7 @@ def test_a_note_is_what_was_known():
     assert np.argmax(np.asarray(late.base.steady.past.bins)) == np.argmax(np.asarray(plain.base.steady.past.bins)) or (
         late.base.steady.past.above(0.5) > blind.base.steady.past.above(0.5)
     )
-    with pytest.raises(ValueError, match="note must hold 34 numbers, got 2"):
+    with pytest.raises(ValueError, match="note must hold 35 numbers, got 2"):
         late.update(1.0, radius, note=(1.0, 2.0))
     assert trackers.make("magl", ALPHA).note() == ()
 

@@ -90,7 +90,8 @@ def test_an_object_says_what_it_is_and_how_it_goes(tmp_path):
     assert f"{oc.metrics().coverage:.3f} of 50" in oc._repr_html_()
     pytest.importorskip("pandas")
     assert oc.metrics().to_frame()["coverage"][0] == oc.metrics().coverage
-    assert oc.predict(2.0).to_frame()["lower"][0] == oc.preview(2.0).lower
+    seen = oc.preview(2.0).lower
+    assert oc.predict(2.0).to_frame()["lower"][0] == seen
 
 
 def test_a_result_of_a_panel_shows_one_stream_and_all(panel, tmp_path):

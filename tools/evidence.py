@@ -88,7 +88,7 @@ def main():
     blocks["table1-digits"] = (OUT / "digits" / "table1.md").read_text()
     for name in ("fig1", "fig2", "fig3"):
         blocks[f"{name}-digits"] = results[name]["sentence"]
-    blocks["leaderboard"] = (OUT / "bench" / "leaderboard.md").read_text()
+    blocks["leaderboard"] = columns((OUT / "bench" / "leaderboard.md").read_text(), (0, 1, 2, 4, 5, 11))
     blocks["pareto"] = json.loads((OUT / "bench" / "leaderboard.json").read_text())["sentence"]
     blocks |= lifelong(OUT / "lifelong")
     if file is not None:

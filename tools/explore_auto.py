@@ -206,29 +206,43 @@ def late_variants():
         "`auto`, from the scores alone": lambda s, d: s.auto(d, output=False),
         "damping 0": lambda s, d: s.auto(d, method=damped(0.0)),
         "damping 1": lambda s, d: s.auto(d, method=damped(1.0)),
-        **{f"`{name}`": lambda s, d, name=name: s.rival(name, d) for name in ("faci", "split")},
     }
 
 
-def steps_ahead(y, h):
-    """Forecasts of a series h rounds ahead from its last values: a regression that learns as labels come."""
+def forecasts_of(y, steps):
+    """Forecasts of a series from its last values: found[t, h - 1] is about round t and was made h rounds before.
+
+    Each step has a regression that learns as labels come. The last values are the same for all steps, so that their
+    gains are too, only later.
+    """
     unit = float(np.median(np.abs(y[:100] - np.median(y[:100])))) or 1.0
     middle = float(np.median(y[:100]))
     z, n = (y - middle) / unit, LAGS + 1
     past = np.ones((len(y), n))
     for k in range(LAGS):
         past[k:, 1 + k] = z[: len(y) - k]
-    weights, spread, found = np.eye(n)[1], 10.0 * np.eye(n), np.full(len(y), np.nan)
-    for t in range(LAGS, len(y) - h):
-        if t - h >= LAGS:  # the label of the forecast that was made h rounds ago has come
-            x = past[t - h]
-            gain = spread @ x / (FORGET + x @ spread @ x)
-            weights = weights + gain * (z[t] - x @ weights)
-            spread = (spread - np.outer(gain, x @ spread)) / FORGET
-            spread *= min(1.0, 1e6 / np.trace(spread))
-        found[t + h] = np.clip(past[t] @ weights, z[: t + 1].min() - 2.0, z[: t + 1].max() + 2.0)
+    gains, spread = np.zeros((len(y), n)), 10.0 * np.eye(n)
+    for t in range(LAGS, len(y)):
+        x = past[t]
+        gains[t] = spread @ x / (FORGET + x @ spread @ x)
+        spread = (spread - np.outer(gains[t], x @ spread)) / FORGET
+        spread *= min(1.0, 1e6 / np.trace(spread))
+    weights, found = np.tile(np.eye(n)[1], (steps, 1)), np.full((len(y) + steps, steps), np.nan)
+    ahead = np.arange(1, steps + 1)
+    least, most = np.minimum.accumulate(z) - 2.0, np.maximum.accumulate(z) + 2.0
+    for t in range(LAGS, len(y)):
+        known = ahead[t - ahead >= LAGS]  # the labels of the forecasts that were made so many rounds ago have come
+        x, w = past[t - known], weights[: len(known)]
+        weights[: len(known)] = w + gains[t - known] * (z[t] - (x * w).sum(axis=1))[:, None]
+        found[t + ahead, ahead - 1] = np.clip(weights @ past[t], least[t], most[t])
+    return found[: len(y)] * unit + middle
+
+
+def steps_ahead(y, h):
+    """A series and its forecasts h rounds ahead, without the rounds in which the regression has hardly begun."""
+    found = forecasts_of(y, h)[:, h - 1]
     known = np.isfinite(found) & (np.arange(len(y)) >= LAGS + SETTLED)
-    return y[known], (found * unit + middle)[known]
+    return y[known], found[known]
 
 
 def on_stream(scores, forecasts):

@@ -10,6 +10,8 @@ import importlib.util
 import io
 import math
 import os
+import re
+import tarfile
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +19,13 @@ import numpy as np
 from wane.errors import MissingExtraError, MissingFileError, installing
 from wane.tables.text import instant as instant
 
-PACKAGES = {"arch": "arch", "river": "river", "statsmodels": "statsmodels", "vega_datasets": "vega-datasets"}
+PACKAGES = {
+    "arch": "arch",
+    "pmdarima": "pmdarima",
+    "river": "river",
+    "statsmodels": "statsmodels",
+    "vega_datasets": "vega-datasets",
+}
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -44,7 +52,13 @@ def text(file: str) -> str:
     except FileNotFoundError:
         problem = f"the installed {PACKAGES[package]} does not hold {inside}"
         raise MissingFileError(problem, cure='another version does: see the extra "data" in pyproject.toml') from None
-    return (gzip.decompress(raw) if path.endswith(".gz") else raw).decode("utf-8-sig")
+    if path.endswith(".gz"):
+        raw = gzip.decompress(raw)
+    if path.endswith(".tar.gz"):  # of one file
+        with tarfile.open(fileobj=io.BytesIO(raw)) as tar:
+            inner = tar.extractfile(tar.getmembers()[0])
+            raw = b"" if inner is None else inner.read()
+    return raw.decode("utf-8-sig")
 
 
 def columns(file: str, time: str, instant: Callable[[str], datetime.datetime | datetime.date], *names: str) -> Raw:
@@ -54,6 +68,13 @@ def columns(file: str, time: str, instant: Callable[[str], datetime.datetime | d
     times = [instant(row[time]) for row in rows]
     unit = "s" if isinstance(times[0], datetime.datetime) else "D"
     return Raw(np.array(times, dtype=f"datetime64[{unit}]"), first - rest[0] if rest else first)
+
+
+def array_of(file: str, first: str, minutes: int) -> Raw:
+    """The whole numbers of the one array in a file of Python, which is not run; a value every so many minutes."""
+    found = re.search(r"np\.array\(\[([\d,\s]+)\]\)", text(file))
+    values = np.array([] if found is None else found[1].split(","), dtype=float)
+    return Raw(np.datetime64(first, "s") + np.arange(len(values)) * np.timedelta64(60 * minutes, "s"), values)
 
 
 def number(cell: str) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from wane.checks import described
 from wane.errors import InputError
-from wane.streams.bundled import Raw, columns, day, instant, month, months, ordinal
+from wane.streams.bundled import Raw, array_of, columns, day, instant, month, months, ordinal
 from wane.streams.forecasters import carried, ewma_scale, rolling_ar
 from wane.streams.types import About, ForecastStream
 
@@ -232,6 +232,28 @@ SERIES: dict[str, Series] = {
         lambda: columns("river/drift/datasets/apple.csv", "Date", day("%Y-%m-%d"), "Close"),
         autoregression(**PRICE),
         shifts=(1 + 3 * 319,),  # annotators saw every third price, from the second on
+    ),
+    "microsoft": Series(
+        About(
+            what="opening price of Microsoft in US dollars, adjusted for splits, daily, 1986 to 2017",
+            source="pmdarima.datasets.load_msft; a collection of prices on Kaggle",
+            licence=f"pmdarima: MIT; {NO_TERMS}",
+            rounds=7912,
+            shift="the price grows a thousandfold; October 1987, the boom of 1999, the crisis of 2008",
+        ),
+        lambda: columns("pmdarima/datasets/data/msft.tar.gz", "Date", day("%Y-%m-%d"), "Open"),
+        autoregression(**PRICE),
+    ),
+    "electricity": Series(
+        About(
+            what="demand for electricity in England and Wales in megawatts, half-hourly, June to August 2000",
+            source="pmdarima.datasets.load_taylor; Taylor, Journal of the Operational Research Society 54 (2003)",
+            licence=f"pmdarima: MIT; {NO_TERMS}",
+            rounds=3275,
+            shift="mornings are harder to forecast than nights, and weekends differ",
+        ),
+        lambda: array_of("pmdarima/datasets/taylor.py", "2000-06-05", 30),
+        autoregression(lags=2, window=1344, seasonal=(48, 336), differences=1, start=400),
     ),
     "jfk-passengers": Series(
         About(

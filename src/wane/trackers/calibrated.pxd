@@ -1,6 +1,6 @@
 cimport cython
 from libc cimport math
-from wane.trackers.room cimport room
+from wane.trackers.room cimport Room
 from wane.learners.rule cimport erfi_rule
 from wane.trackers.base cimport Tracker
 from wane.trackers.bend cimport bent, straight

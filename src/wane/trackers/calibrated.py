@@ -23,7 +23,7 @@ from wane.theory.calibration import calibration_bound
 from wane.trackers.base import Tracker
 from wane.trackers.bend import bent, straight
 from wane.trackers.context import ceiling, floor
-from wane.trackers.room import room
+from wane.trackers.room import Room
 from wane.trackers.scale_models import SteadyScale
 
 DISCOUNTS = (0.99, 0.999, 1.0)
@@ -160,10 +160,10 @@ class Calibrated(Tracker):
         self.share = self.epsilon / len(self.discounts)
         self.steady = self.discounts.index(1.0)
         n = len(self.discounts)
-        numbers = room(3 * n)
-        self.kept: Any = numbers[:n]
-        self.sums: Any = numbers[n : 2 * n]  # of minus the gradients
-        self.squares: Any = numbers[2 * n :]  # of the gradients, more for late ones
+        room = Room(3 * n)
+        self.kept: Any = room.cut(n)
+        self.sums: Any = room.cut(n)  # of minus the gradients
+        self.squares: Any = room.cut(n)  # of the gradients, more for late ones
         for k in range(n):
             self.kept[k] = self.discounts[k]
         self.hint = 0.0  # the largest gradient that there can be

@@ -1,6 +1,6 @@
 cimport cython
 from libc cimport math
-from wane.trackers.room cimport room
+from wane.trackers.room cimport Room, given
 from wane.state.stateful cimport Stateful
 
 cdef Py_ssize_t BINS, GROUP

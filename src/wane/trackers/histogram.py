@@ -16,7 +16,7 @@ import numpy as np
 
 from wane.state.limits import GREATEST
 from wane.state.stateful import Stateful
-from wane.trackers.room import room
+from wane.trackers.room import given
 
 BINS = 64  # of one sign; twice as many change the loss by less than a thousandth
 GROUP = 8  # bins that are summed up
@@ -26,6 +26,11 @@ KEPT = 0.999  # the discount: a window of about 1,000 scores
 LARGE = float.fromhex("0x1p40")  # a weight at which all are made small again
 SMALL = float.fromhex("0x1p-40")
 NEARLY = 1e-6  # of all weight: what rounding adds up to is less
+
+
+def room_for(signed: bool) -> int:
+    """How many numbers a histogram holds in its room."""
+    return (2 if signed else 1) * (BINS + BINS // GROUP)
 
 
 class Histogram(Stateful):
@@ -44,14 +49,14 @@ class Histogram(Stateful):
     parameters = ("signed",)
     memory = ("bins", "sums", "weight", "total")
 
-    def __init__(self, signed: bool = False) -> None:
-        """Empty."""
+    def __init__(self, signed: bool = False, room: Any = None) -> None:
+        """Empty, in a room of its own or in one that is given."""
         self.signed = bool(signed)
         self.count = 2 * BINS if self.signed else BINS
         self.middle = BINS if self.signed else 0  # where the ratio 0 is
-        numbers = room(self.count + self.count // GROUP)
-        self.bins: Any = numbers[: self.count]
-        self.sums: Any = numbers[self.count :]
+        place = given(room, room_for(self.signed))
+        self.bins: Any = place.cut(self.count)
+        self.sums: Any = place.cut(self.count // GROUP)
         self.weight = 1.0  # of the next ratio
         self.total = 0.0
 

@@ -15,7 +15,7 @@ import numpy as np
 from wane.checks import discount_factor, whole
 from wane.state.limits import GREATEST
 from wane.state.stateful import Stateful
-from wane.trackers.room import room
+from wane.trackers.room import given
 
 PRIOR = 1e-6  # of regrets and squares: while all agree, their weights are equal, and rounding decides nothing
 LARGEST = 1e100  # of one round's regret, in units: its square then fits a float, and so do sums
@@ -40,15 +40,15 @@ class Mixture(Stateful):
     memory = ("regrets", "squares")
     extents = ("size",)
 
-    def __init__(self, size: int, discount: float = 0.999) -> None:
-        """All the same."""
+    def __init__(self, size: int, discount: float = 0.999, room: Any = None) -> None:
+        """All the same, in a room of its own or in one that is given."""
         self.size = whole("size", size, 1)
         self.discount = discount_factor(discount)
-        numbers = room(2 * self.size)
-        self.regrets: Any = numbers[: self.size]
-        self.squares: Any = numbers[self.size :]
-        for k in range(2 * self.size):
-            numbers[k] = PRIOR
+        place = given(room, 2 * self.size)
+        self.regrets: Any = place.cut(self.size)
+        self.squares: Any = place.cut(self.size)
+        for k in range(self.size):
+            self.regrets[k] = self.squares[k] = PRIOR
 
     def _fields(self, cells):
         cells.vector(self.regrets)
@@ -70,6 +70,14 @@ class Mixture(Stateful):
         """The weights of the next round."""
         found = np.array([self._weight(k) for k in range(self.size)])
         return found / found.sum() if found.sum() > 0.0 else np.full(self.size, 1.0 / self.size)
+
+    def _trust(self, first, rounds):
+        """Take it that so many rounds were played, in which the first experts gained a unit each."""
+        for k in range(self.size):
+            self.squares[k] += rounds
+            if k < first:
+                self.regrets[k] += rounds
+        return 0
 
     def _weight(self, k):
         """The weight of an expert, not yet divided by their sum."""

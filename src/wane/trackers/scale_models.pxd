@@ -1,10 +1,10 @@
 cimport cython
 from libc cimport math
-from wane.trackers.room cimport room
+from wane.trackers.room cimport Room, given
 from wane.state.cells cimport Cells
 from wane.state.stateful cimport Stateful
 from wane.trackers.cholesky cimport solve
-from wane.trackers.context cimport fill, further, moment, output
+from wane.trackers.context cimport further, moment, output
 
 cdef double STEADY, LONG, OUTLIER, QUIET, SHORTEST, FAINTEST, LEAST, REMEMBERED, RIDGE, SEASON_RATE, SURPRISE, FLOOR
 cdef double RECENT, NEAR, TENTH, FURTHEST, HUGE
@@ -32,8 +32,7 @@ cdef class SteadyScale(ScaleModel):
 cdef class LogScale(ScaleModel):
     cdef readonly object periods
     cdef readonly Py_ssize_t context
-    cdef Py_ssize_t[::1] lengths
-    cdef double[::1] kept, factor, given
+    cdef double[::1] kept, lengths, factor, given
     cdef readonly double[::1] x
     cdef double long_kept
     cdef Py_ssize_t size
@@ -44,11 +43,15 @@ cdef class LogScale(ScaleModel):
     @cython.locals(i=Py_ssize_t)
     cdef int _note(self, Cells cells) except -1 nogil
     cdef double _long(self) noexcept nogil
-    @cython.locals(near=double, level=double, total=double, at=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, now=Py_ssize_t)
+    @cython.locals(i=Py_ssize_t)
     cdef int _look(self, const double[:, ::1] given, Py_ssize_t t) except -1 nogil
     @cython.locals(i=Py_ssize_t)
+    cdef int _look_at(self, double round) except -1 nogil
+    @cython.locals(near=double, level=double, total=double, at=Py_ssize_t, start=Py_ssize_t, i=Py_ssize_t, now=Py_ssize_t, length=Py_ssize_t)
+    cdef int _find(self) except -1 nogil
+    @cython.locals(i=Py_ssize_t)
     cdef int _take(self, double size) except -1 nogil
-    @cython.locals(y=double, rate=double, start=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, at=Py_ssize_t, then=Py_ssize_t)
+    @cython.locals(y=double, rate=double, start=Py_ssize_t, i=Py_ssize_t, j=Py_ssize_t, at=Py_ssize_t, then=Py_ssize_t, length=Py_ssize_t)
     cdef int _fit(self, double ratio) except -1 nogil
 
 cpdef double relative(double value, double usual, double unit) noexcept nogil

@@ -17,8 +17,8 @@ from wane.errors import InputTypeError
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 from wane.trackers.cholesky import solve
-from wane.trackers.context import fill, further, moment, output, rows_for
-from wane.trackers.room import room
+from wane.trackers.context import further, moment, output
+from wane.trackers.room import given
 
 STEADY = 500.0  # rounds: the half-life of a scale that must not jump
 LONG = 80.0  # rounds: the half-life of the average that the others are compared with
@@ -144,6 +144,17 @@ class SteadyScale(ScaleModel):
         return 0
 
 
+def features(periods: tuple[int, ...], context: int) -> int:
+    """How many features the regression has: a constant, averages, seasons, two of the output, and the user's."""
+    return 1 + len(HALF_LIVES) + len(periods) + 2 + context
+
+
+def room_for(periods: tuple[int, ...], context: int) -> int:
+    """How many numbers a regression holds in its room."""
+    size = features(periods, context)
+    return 3 * len(HALF_LIVES) + len(periods) + sum(periods) + 3 * size + size * (size + 1) + 2 * context
+
+
 class LogScale(ScaleModel):
     r"""A regression of the logarithm of the score on what is known before it: averages, seasons, the model's output.
 
@@ -174,34 +185,35 @@ class LogScale(ScaleModel):
         "level", "recent_weight", "last", "levels",
     )  # fmt: skip
 
-    def __init__(self, periods: Any = PERIODS, context: int = 0) -> None:
-        """Nothing seen."""
+    def __init__(self, periods: Any = PERIODS, context: int = 0, room: Any = None) -> None:
+        """Nothing seen, in a room of its own or in one that is given."""
         if isinstance(periods, (str, bytes)) or not hasattr(periods, "__iter__"):
             raise InputTypeError(f"must be whole numbers of rounds, got {described(periods)}", about="periods")
         self.periods = tuple(whole("periods", p, 2, 100_001) for p in periods)
         self.context = whole("context", context, 0, MOST_HEARD + 1)
-        self.lengths: Any = np.array(self.periods, dtype=np.intp).data
         self.long_kept = math.exp(-math.log(2.0) / LONG)
         self.mean = self.long = self.long_weight = 0.0
         self.rounds = 0
-        size = 1 + len(HALF_LIVES) + len(self.periods) + 2 + self.context
+        size = features(self.periods, self.context)
         self.size = size
         lives, places, pairs = len(HALF_LIVES), sum(self.periods), size * (size + 1) // 2
-        ends = np.cumsum([0, lives, lives, lives, places, size, size, size, pairs, pairs, self.context, self.context])
-        numbers = room(int(ends[-1]))
-        self.kept: Any = numbers[ends[0] : ends[1]]
-        self.averages: Any = numbers[ends[1] : ends[2]]
-        self.weights: Any = numbers[ends[2] : ends[3]]
-        self.seasons: Any = numbers[ends[3] : ends[4]]
-        self.w: Any = numbers[ends[4] : ends[5]]
-        self.moment: Any = numbers[ends[5] : ends[6]]
-        self.x: Any = numbers[ends[6] : ends[7]]
-        self.gram: Any = numbers[ends[7] : ends[8]]  # the lower triangle, row after row
-        self.factor: Any = numbers[ends[8] : ends[9]]
-        self.levels: Any = numbers[ends[9] : ends[10]]  # averages of the further numbers
-        self.given: Any = numbers[ends[10] :]
+        place = given(room, room_for(self.periods, self.context))
+        self.kept: Any = place.cut(lives)
+        self.averages: Any = place.cut(lives)
+        self.weights: Any = place.cut(lives)
+        self.lengths: Any = place.cut(len(self.periods))
+        self.seasons: Any = place.cut(places)
+        self.w: Any = place.cut(size)
+        self.moment: Any = place.cut(size)
+        self.x: Any = place.cut(size)
+        self.gram: Any = place.cut(pairs)  # the lower triangle, row after row
+        self.factor: Any = place.cut(pairs)
+        self.levels: Any = place.cut(self.context)  # averages of the further numbers
+        self.given: Any = place.cut(self.context)
         for i in range(lives):
             self.kept[i] = math.exp(-math.log(2.0) / HALF_LIVES[i])
+        for i in range(len(self.periods)):
+            self.lengths[i] = self.periods[i]
         for i in range(places):
             self.seasons[i] = 1.0
         self.near = self.level = self.recent_weight = 0.0  # averages of scores and of outputs, and their weight
@@ -212,9 +224,7 @@ class LogScale(ScaleModel):
     def learn(self, score: float) -> None:
         """A score of either sign, of a round of which nothing else is known; then look at the next round."""
         self._learn(number("score", score))
-        nothing = rows_for(1, self.context).data
-        fill(nothing, 0, self.rounds, 0.0, 0.0, 0.0)
-        self._look(nothing, 0)
+        self._look_at(self.rounds)
 
     def _fields(self, cells):
         self.rounds = cells.whole(self.rounds)
@@ -255,6 +265,17 @@ class LogScale(ScaleModel):
         self.output = min(max(output(given, t), -HUGE), HUGE)
         for i in range(self.given.shape[0]):
             self.given[i] = min(abs(further(given, t, i)), HUGE)
+        return self._find()
+
+    def _look_at(self, round):
+        """Find them for a round of which only the number is known."""
+        self.place, self.output = round, 0.0
+        for i in range(self.given.shape[0]):
+            self.given[i] = 0.0
+        return self._find()
+
+    def _find(self):
+        """Find the features and the scale."""
         self.middle = self._long()
         if self.middle <= 0.0:
             self.scale = 0.0
@@ -266,8 +287,9 @@ class LogScale(ScaleModel):
             at += 1
         start, now = 0, int(self.place)
         for i in range(self.lengths.shape[0]):
-            self.x[at] = math.log(max(self.seasons[start + now % self.lengths[i]], FLOOR))
-            start += self.lengths[i]
+            length = int(self.lengths[i])
+            self.x[at] = math.log(max(self.seasons[start + now % length], FLOOR))
+            start += length
             at += 1
         near = max(self.near / self.recent_weight, LEAST * self.mean)
         self.x[at] = relative(abs(self.output), self.level / self.recent_weight, near)
@@ -347,10 +369,11 @@ class LogScale(ScaleModel):
                 at += 1
         start, then = 0, int(self.place)
         for i in range(self.lengths.shape[0]):
-            j = start + then % self.lengths[i]
-            rate = max(SEASON_RATE, 1.0 / (1.0 + self.rounds // self.lengths[i]))
+            length = int(self.lengths[i])
+            j = start + then % length
+            rate = max(SEASON_RATE, 1.0 / (1.0 + self.rounds // length))
             self.seasons[j] += rate * (min(ratio, 1.0 / FLOOR) - self.seasons[j])
-            start += self.lengths[i]
+            start += length
         return 0
 
 

@@ -11,12 +11,18 @@ from wane.checks import number, share
 from wane.state.limits import MOST
 from wane.state.stateful import Stateful
 from wane.trackers.faci import judge, mean, paper_eta
-from wane.trackers.histogram import Histogram
-from wane.trackers.room import room
+from wane.trackers.histogram import Histogram, room_for
+from wane.trackers.room import given
 
 STEPS = (0.002, 0.008, 0.032, 0.128)  # every second one of FACI's
+SMALLEST, QUOTIENT = STEPS[0], 4.0
 INTERVAL = 100  # rounds of the stretches on which FACI's regret is to be small
 SHARE = 0.005  # 1 / (2 INTERVAL): what each weight gives to all
+
+
+def needed(signed: bool) -> int:
+    """How many numbers an expert holds in its room."""
+    return 3 * len(STEPS) + room_for(signed)
 
 
 class Scaled(Stateful):
@@ -39,19 +45,18 @@ class Scaled(Stateful):
     parameters = ("alpha", "signed")
     memory = ("rounds", "levels", "weights", "past")
 
-    def __init__(self, alpha: float, signed: bool = False) -> None:
-        """Nothing seen."""
+    def __init__(self, alpha: float, signed: bool = False, room: Any = None) -> None:
+        """Nothing seen, in a room of its own or in one that is given."""
         self.signed = bool(signed)
         self.rounds = 0
         n = len(STEPS)
-        numbers = room(4 * n)
-        self.levels: Any = numbers[:n]
-        self.weights: Any = numbers[n : 2 * n]
-        self.losses: Any = numbers[2 * n : 3 * n]
-        self.rates: Any = numbers[3 * n :]
+        place = given(room, needed(self.signed))
+        self.levels: Any = place.cut(n)
+        self.weights: Any = place.cut(n)
+        self.losses: Any = place.cut(n)
         for k in range(n):
-            self.weights[k], self.rates[k] = 1.0 / n, STEPS[k]
-        self.past = Histogram(self.signed)
+            self.weights[k] = 1.0 / n
+        self.past = Histogram(self.signed, place)
         self.miss = 0.0
         self.alpha = alpha
 
@@ -104,9 +109,11 @@ class Scaled(Stateful):
         if self.rounds > math.floor(1.0 / self.miss):  # a rank among fewer says nothing
             beta = self.past._above(ratio)
             judge(self.weights, self.levels, self.losses, beta, self.miss, self.speed, SHARE)
+            step = SMALLEST
             for k in range(self.levels.shape[0]):
-                u = self.levels[k] + self.rates[k] * (self.miss - (1.0 if self.levels[k] > beta else 0.0))
+                u = self.levels[k] + step * (self.miss - (1.0 if self.levels[k] > beta else 0.0))
                 self.levels[k] = min(max(u, 0.0), 1.0)
+                step *= QUOTIENT
         self.rounds = self.rounds + 1
         self.past._add(ratio)
         return 0
