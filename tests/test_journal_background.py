@@ -96,7 +96,9 @@ def test_a_snapshot_that_fails_is_a_warning(tmp_path):
             held.start()
             while not said:
                 time.sleep(0.01)
-            journal._compact_aside()  # the object is in use by another thread: its copy cannot be written
+            aside = Aside(journal._compact_aside, journal._untaken)
+            aside.start()
+            aside.thread.join()  # the object is in use by another thread: its copy cannot be written
             said.append("done")
             held.join()
             play(journal, 0, 3)

@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 
 from wane.errors import FileError
@@ -49,6 +50,46 @@ class Copy:
             os.kill(self.process, signal.SIGKILL)
         except ProcessLookupError:  # it has ended
             pass
+
+
+class Aside:
+    """Something that a copy of this process does, while a thread of this one waits for it.
+
+    Args:
+        begin: called with this object in the thread. It makes the copy, calls ``wait_for``, and goes on from there.
+        failed: called with the exception if ``begin`` raises one, unless it was stopped.
+    """
+
+    def __init__(self, begin: Callable[[Aside], None], failed: Callable[[Exception], None]) -> None:
+        """Nothing begins before ``start``."""
+        self.copy: Copy | None = None
+        self.stopped = False
+        self.thread = threading.Thread(target=self._do, args=(begin, failed), name="wane-copy", daemon=True)
+
+    def start(self) -> None:
+        """Begin, and return at once."""
+        self.thread.start()
+
+    def stop(self) -> None:
+        """End the copy and wait for the thread."""
+        self.stopped = True
+        if self.copy is not None:
+            self.copy.stop()
+        self.thread.join()
+
+    def wait_for(self, copy: Copy) -> None:
+        """Wait for the end of the copy, which ``stop`` may bring about."""
+        self.copy = copy
+        if self.stopped:
+            copy.stop()
+        copy.wait()
+
+    def _do(self, begin: Callable[[Aside], None], failed: Callable[[Exception], None]) -> None:
+        try:
+            begin(self)
+        except Exception as error:
+            if not self.stopped:
+                failed(error)
 
 
 def do(work: Callable[[], None], told: int, *keep: int) -> None:

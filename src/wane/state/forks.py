@@ -17,6 +17,7 @@ from typing import Any
 
 from wane.errors import ForkError
 
+PROCESS = [os.getpid()]  # of this process; asking the system at each call would take as long as a lock
 PATIENCE = 1.0  # seconds that a fork waits for calls of other threads, in all
 OUTERMOST, CONTAINER, SINGLE = 0, 1, 2  # how deep an object lies in others: a journal, many series, one series
 OWNERS: dict[int, tuple[weakref.ref[Any], str, int]] = {}  # objects with a lock, by id
@@ -81,6 +82,7 @@ def release_all() -> None:
 
 def release_in_child() -> None:
     """After a fork, in the child: objects that were still in use refuse from now on."""
+    PROCESS[0] = os.getpid()
     for owner, name, free in TAKEN.pop(threading.get_ident(), []):
         if free:
             getattr(owner, name).release()

@@ -1,6 +1,7 @@
 # Every call passes here.
 cimport cython
-from wane.state.text cimport Text, put_list, put_object, put_plain
+from wane.state.calls cimport put_any_call, put_call
+from wane.state.text cimport Text, put_object, put_plain
 
 cdef class Journal:
     cdef readonly str path, log, sync
@@ -15,8 +16,7 @@ cdef class Journal:
     cdef list _lines
     cdef Text _text
     cdef Py_ssize_t _records
-    cdef object _told, _aside, _copy
-    cdef bint _cancelled
+    cdef object _told, _aside
     cdef int _descriptor
     cdef bint _behind, _waits, _closed
     cdef _check(self)
@@ -26,6 +26,3 @@ cdef class Journal:
     cdef _keep(self)
     cdef _write(self)
     cdef _put(self, list lines, Py_ssize_t last)
-
-cdef bint put_call(Text text, Py_ssize_t number, str name, tuple arguments, dict keywords) except -1
-cdef tuple put_any_call(Text text, Py_ssize_t number, str name, tuple arguments, dict keywords)

@@ -14,36 +14,22 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 from wane.checks import file_path, flag, function, mapping, one_of, whole
-from wane.errors import (
-    AlarmError,
-    FileError,
-    InputError,
-    InputTypeError,
-    InUseError,
-    JournalError,
-    MissingFileError,
-)
-from wane.state.copies import POSSIBLE, Copy
-from wane.state.encoding import decode_key, decode_value, dumps, encode_key, encode_value, loads
-from wane.state.files import Path, leftovers, rebuilt, refused, replace_file, replacing, save, sync_folder, written
-from wane.state.forks import OUTERMOST, lock_of
+from wane.errors import AlarmError, FileError, InUseError, JournalError
+from wane.state.calls import put_any_call, put_call
+from wane.state.copies import POSSIBLE, Aside, Copy
+from wane.state.encoding import decode_key, dumps, encode_key
+from wane.state.files import Path, leftovers, replace_file, replacing, save
+from wane.state.forks import OUTERMOST, PROCESS, lock_of
 from wane.state.locks import Lock, remove
 from wane.state.log import group_of
-from wane.state.recovery import CALLS, DROPPED, LOG, Recovery, Snapshot, ids_of, read_journal
-from wane.state.text import Text, put_list, put_object, put_plain
+from wane.state.opening import JournalWarning, begin, keep_file, keep_torn, refusal, sync_data, sync_file, write_snapshot
+from wane.state.recovery import LOG, Recovery, Snapshot, ids_of, read_journal
+from wane.state.text import Text, put_object, put_plain
 
-CALLED = {name: f' ["{name}", ' for name in CALLS}  # how the record of a call goes on after its number
 SYNC = ("group", "each", "none")  # when the disk is waited for
-PROCESS = [os.getpid()]  # asking the system at each call would take as long as a lock
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: PROCESS.__setitem__(0, os.getpid()))
-
-
-class JournalWarning(UserWarning):
-    """Something about a journal that its owner should know and that does no harm to acknowledged calls."""
 
 
 class Journal:
@@ -113,9 +99,7 @@ class Journal:
         self._closed = False
         self._text: Any = Text()  # of the record of a call
         self._lines: list[bytes] = []  # records that are not in the log yet
-        self._aside: threading.Thread | None = None  # which takes a snapshot in the background
-        self._copy: Copy | None = None  # of this process, which writes it
-        self._cancelled = False  # whether it is no longer wanted
+        self._aside: Aside | None = None  # a snapshot that is taken in the background
         self._records = 0  # in the log, after the snapshot
         self._behind = False  # whether the log may lack a call that the object has seen
         try:
@@ -128,7 +112,7 @@ class Journal:
             if os.path.exists(self.path):
                 self._recover()
             else:
-                self._begin(start)
+                self.object = begin(self.path, self.log, start, self._objects)
             self._open()
         except BaseException:
             self._lock.release()
@@ -209,53 +193,43 @@ class Journal:
         if self._records < self.compact_every or self._aside is not None:
             return False
         if self.background:
-            self._aside = threading.Thread(target=self._compact_aside, name="wane-snapshot", daemon=True)
+            self._aside = Aside(self._compact_aside, self._untaken)
             self._aside.start()
             return True
         try:
             self.compact()
         except Exception as error:  # the call is logged: it must not look as if it had failed
-            self._untaken(error, 5)
+            self._untaken(error, 6)
         return True
 
-    def _compact_aside(self) -> None:
-        """Take a snapshot in a copy of this process, while calls go on; in a thread of its own."""
+    def _compact_aside(self, aside: Aside) -> None:
+        """Take a snapshot in a copy of this process, while calls go on."""
         try:
             with replacing(self.path, sync=True) as file:
                 with self._disk, self._mutex:
                     self._check()
                     self.commit()
                     sequence, size = self.sequence, os.path.getsize(self.log)
-                    work = partial(write_snapshot, file, sequence, self.object)
-                    self._copy = Copy(work, file.fileno())
-                if self._cancelled:
-                    self._copy.stop()
-                self._copy.wait()
+                    copy = Copy(partial(write_snapshot, file, sequence, self.object), file.fileno())
+                aside.wait_for(copy)
             # The log still has calls that the snapshot includes: opening the journal passes over them.
             self._cut_log(sequence, size)
             if self.on_snapshot is not None:
                 self.on_snapshot()
-        except Exception as error:
-            if not self._cancelled:
-                self._untaken(error, 1)
         finally:
-            self._copy = self._aside = None
+            self._aside = None
 
     def _stop_aside(self) -> None:
         """Give up a snapshot in the background."""
-        thread, copy = self._aside, self._copy
-        if thread is not None:
-            self._cancelled = True
-            if copy is not None:
-                copy.stop()
-            thread.join()
-            self._cancelled = False
+        aside = self._aside
+        if aside is not None:
+            aside.stop()
 
-    def _untaken(self, error: Exception, level: int) -> None:
+    def _untaken(self, error: Exception, level: int = 2) -> None:
         """Warn that no snapshot could be taken; the next is due after as many calls."""
         self._records = 0
         problem = f"no snapshot of {self.path!r} could be taken: {error}"
-        warnings.warn(problem, JournalWarning, stacklevel=level + 1)
+        warnings.warn(problem, JournalWarning, stacklevel=level)
 
     def _cut_log(self, sequence: int, size: int) -> None:
         """Let the log begin after the call of this number, whose record ends at byte ``size``.
@@ -319,12 +293,7 @@ class Journal:
             raise self._refusal()
 
     def _refusal(self) -> JournalError:
-        journal = f"the journal {self.path!r}"
-        if PROCESS[0] is not self._process:
-            return JournalError(f"{journal} was opened before a fork", cure="open it in the process that uses it")
-        if self._closed:
-            return JournalError(f"{journal} is closed", cure="open it again")
-        return JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
+        return refusal(self.path, PROCESS[0] is not self._process, self._closed)
 
     def _logged(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Do a call, and wait until it is logged."""
@@ -415,26 +384,6 @@ class Journal:
         self.durable = last
         self._records += len(lines)
 
-    def _begin(self, start: Callable[[], Any] | None) -> None:
-        if os.path.exists(self.log) and os.path.getsize(self.log):
-            raise refused(self.log, f"holds calls, but its snapshot {self.path!r} is missing", "restore it")
-        if start is None:
-            problem = f"there is no journal {self.path!r} yet, and no start= to make its object"
-            raise MissingFileError(problem, argument="start", cure="give start=lambda: ...")
-        if not callable(start):
-            problem = f"must be a function that makes the object, as start=lambda: ..., got {start!r}"
-            raise InputTypeError(problem, about="start")
-        self.object = start()
-        if not hasattr(self.object, "on_alarm"):
-            raise InputTypeError(f"must make an OnlineConformal or what is made of them, got {start!r}", about="start")
-        if self.object.on_alarm is not None and "on_alarm" not in self._objects:
-            cure = "give it in objects={'on_alarm': ...} as well"
-            raise InputError("cannot be recovered from a file", about="on_alarm", cure=cure)
-        snapshot = Snapshot(0, self.object)
-        rebuilt(loads(dumps(snapshot.state_dict())), self._objects)  # what could not be recovered is an error today
-        replace_file(self.log, b"", sync=True)  # first: a snapshot without a log is then always a log that was lost
-        save(self.path, snapshot)
-
     def _recover(self) -> None:
         found = read_journal(self.path, self._objects)
         self.object = found.object
@@ -443,80 +392,11 @@ class Journal:
         self.recovered = Recovery(found.snapshot, found.replayed, len(found.log.torn))
         # A torn record is moved away before the log loses it.
         if found.log.torn:
-            self._keep_aside(found.log.torn)
+            keep_torn(self.log, found.log.torn, self._waits)
         if found.log.count and not found.replayed:  # a crash between the snapshot and the new log
             replace_file(self.log, b"", sync=True)
         elif found.log.torn:
             os.truncate(self.log, found.log.size)
         # Calls that were written and not synced, because the process died, have been seen from now on.
-        if self.sync != "none":
-            with open(self.log, "rb+") as file:
-                os.fsync(file.fileno())
-            sync_folder(os.path.dirname(self.log))
-
-    def _keep_aside(self, torn: bytes) -> None:
-        aside = self.log + DROPPED
-        try:
-            with open(aside, "ab") as file:
-                file.write(torn + b"\n")
-                file.flush()
-                if self.sync != "none":
-                    os.fsync(file.fileno())
-        except OSError as error:
-            problem = f"the record that a crash cut short cannot be kept in {aside!r} ({error.strerror})"
-            raise FileError(problem, cure="make room on the disk, and open the journal again") from error
-        warnings.warn(
-            f"the last {len(torn)} bytes of {self.log!r} are no whole record, as a crash leaves them: they were moved "
-            f"to {aside!r}",
-            JournalWarning,
-            stacklevel=4,
-        )
-
-
-def put_call(text: Any, number: int, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    """Begin the record of a call, up to the id; False if an argument is not plain.
-
-    Most calls have plain arguments, which the log gives back as they are.
-    """
-    text.clear()
-    text.put_whole(number)
-    text.put(CALLED[name])
-    if not put_list(text, arguments):
-        return False
-    text.put(", ")
-    if not put_object(text, keywords):
-        return False
-    text.put(", ")
-    return True
-
-
-def put_any_call(
-    text: Any, number: int, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Begin the record of a call, and return the arguments that the object gets: those that the log will give it."""
-    shown = dumps([[encode_value(v) for v in arguments], {k: encode_value(v) for k, v in keywords.items()}])
-    text.clear()
-    text.put(f'{number} ["{name}", {shown[1:-1]}, ')
-    plain, plainly = loads(shown)
-    return tuple([decode_value(v) for v in plain]), {k: decode_value(v) for k, v in plainly.items()}
-
-
-def write_snapshot(file: BinaryIO, sequence: int, thing: Any) -> None:
-    """Write the file of a journal."""
-    file.write(written(Snapshot(sequence, thing).state_dict()))
-    file.flush()
-
-
-def keep_file(path: str, kept: str) -> None:
-    """Let a second name lead to a file that will be replaced; a copy of it where the disk has no second names."""
-    try:
-        os.link(path, kept)
-    except FileExistsError:
-        pass  # a crash came after this
-    except OSError:
-        shutil.copyfile(path, kept)
-
-
-def sync_data(descriptor: int) -> None:
-    """Wait until the disk has what was written to a file; its times may come later."""
-    getattr(os, "fdatasync", os.fsync)(descriptor)
+        if self._waits:
+            sync_file(self.log)
