@@ -11,7 +11,8 @@ from serve_cases import ENVIRONMENT, state
 
 import wane
 from wane.conformal import ManySeries
-from wane.state.copies import POSSIBLE, Copy
+from wane.state import opening
+from wane.state.copies import POSSIBLE, Aside, Copy
 from wane.state.files import leftovers
 from wane.state.journal import Journal, JournalWarning
 from wane.state.recovery import Snapshot
@@ -57,12 +58,13 @@ def test_calls_go_on_during_a_snapshot(tmp_path, sync):
 KILLED = """
 import os, sys, time
 import wane.state.journal as journals
+from wane.state import opening
 from wane.conformal import ManySeries
-real = journals.write_snapshot
+real = opening.write_snapshot
 def late(*arguments):
     time.sleep(1.0)
     real(*arguments)
-journals.write_snapshot = late
+opening.write_snapshot = late
 journal = journals.Journal(sys.argv[1], lambda: ManySeries("magl", alpha=0.1), compact_every=10, background=True)
 for t in range(40):
     journal.predict(1.0, id=t)
@@ -128,9 +130,7 @@ def test_a_copy_is_stopped():
 
 def test_closing_gives_up_a_snapshot(tmp_path, monkeypatch):
     """The process does not wait for it."""
-    import wane.state.journal as journals
-
-    monkeypatch.setattr(journals, "write_snapshot", lambda *_: time.sleep(100))
+    monkeypatch.setattr(opening, "write_snapshot", lambda *_: time.sleep(100))
     with Journal(tmp_path / "x.wane", service, compact_every=10, background=True) as journal:
         play(journal, 0, 30)
     assert not leftovers(tmp_path / "x.wane")

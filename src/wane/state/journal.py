@@ -17,15 +17,16 @@ from functools import partial
 from typing import Any
 
 from wane.checks import file_path, flag, function, mapping, one_of, whole
-from wane.errors import AlarmError, FileError, InUseError, JournalError
+from wane.errors import AlarmError, JournalError
+from wane.state import opening
 from wane.state.calls import put_any_call, put_call
 from wane.state.copies import POSSIBLE, Aside, Copy
 from wane.state.encoding import decode_key, dumps, encode_key
 from wane.state.files import Path, leftovers, replace_file, replacing, save
 from wane.state.forks import OUTERMOST, PROCESS, lock_of
-from wane.state.locks import Lock, remove
+from wane.state.locks import remove
 from wane.state.log import group_of
-from wane.state.opening import JournalWarning, begin, keep_file, keep_torn, refusal, sync_data, sync_file, write_snapshot
+from wane.state.opening import JournalWarning
 from wane.state.recovery import LOG, Recovery, Snapshot, ids_of, read_journal
 from wane.state.text import Text, put_object, put_plain
 
@@ -102,17 +103,13 @@ class Journal:
         self._aside: Aside | None = None  # a snapshot that is taken in the background
         self._records = 0  # in the log, after the snapshot
         self._behind = False  # whether the log may lack a call that the object has seen
-        try:
-            self._lock = Lock(self.path)
-        except InUseError as error:
-            problem = f"the journal {self.path!r} is open already: {error.holder}"
-            raise JournalError(problem, argument="path", cure=error.parts) from error
+        self._lock = opening.locked(self.path)
         try:
             remove(leftovers(self.log))
             if os.path.exists(self.path):
                 self._recover()
             else:
-                self.object = begin(self.path, self.log, start, self._objects)
+                self.object = opening.begin(self.path, self.log, start, self._objects)
             self._open()
         except BaseException:
             self._lock.release()
@@ -210,7 +207,7 @@ class Journal:
                     self._check()
                     self.commit()
                     sequence, size = self.sequence, os.path.getsize(self.log)
-                    copy = Copy(partial(write_snapshot, file, sequence, self.object), file.fileno())
+                    copy = Copy(partial(opening.write_snapshot, file, sequence, self.object), file.fileno())
                 aside.wait_for(copy)
             # The log still has calls that the snapshot includes: opening the journal passes over them.
             self._cut_log(sequence, size)
@@ -221,8 +218,7 @@ class Journal:
 
     def _stop_aside(self) -> None:
         """Give up a snapshot in the background."""
-        aside = self._aside
-        if aside is not None:
+        if (aside := self._aside) is not None:
             aside.stop()
 
     def _untaken(self, error: Exception, level: int = 2) -> None:
@@ -248,7 +244,7 @@ class Journal:
                 self._check()
                 shutil.copyfileobj(old, new)
                 if self.keep_logs and os.path.getsize(self.log):
-                    keep_file(self.log, f"{self.log}-{self.durable:018d}")
+                    opening.keep_file(self.log, f"{self.log}-{self.durable:018d}")
                 old.close()  # some systems do not replace an open file
                 self._file.close()
                 held.callback(self._open)
@@ -293,7 +289,7 @@ class Journal:
             raise self._refusal()
 
     def _refusal(self) -> JournalError:
-        return refusal(self.path, PROCESS[0] is not self._process, self._closed)
+        return opening.refusal(self.path, PROCESS[0] is not self._process, self._closed)
 
     def _logged(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Do a call, and wait until it is logged."""
@@ -375,12 +371,10 @@ class Journal:
                 while (taken := self._file.write(piece)) < len(piece):  # a full disk may take a part
                     piece = piece[taken:]
                 if self._waits:
-                    sync_data(self._file.fileno())
+                    opening.sync_data(self._file.fileno())
         except OSError as error:
             self._behind = True
-            calls = "the last call was" if len(lines) == 1 else f"the last {len(lines)} calls were"
-            problem = f"{calls} done but not logged in {self.log!r} ({error.strerror})"
-            raise FileError(problem, cure="close the journal and open it again, which may undo them") from error
+            raise opening.not_logged(len(lines), self.log, error) from error
         self.durable = last
         self._records += len(lines)
 
@@ -392,11 +386,11 @@ class Journal:
         self.recovered = Recovery(found.snapshot, found.replayed, len(found.log.torn))
         # A torn record is moved away before the log loses it.
         if found.log.torn:
-            keep_torn(self.log, found.log.torn, self._waits)
+            opening.keep_torn(self.log, found.log.torn, self._waits)
         if found.log.count and not found.replayed:  # a crash between the snapshot and the new log
             replace_file(self.log, b"", sync=True)
         elif found.log.torn:
             os.truncate(self.log, found.log.size)
         # Calls that were written and not synced, because the process died, have been seen from now on.
         if self._waits:
-            sync_file(self.log)
+            opening.sync_file(self.log)

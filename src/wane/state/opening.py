@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from wane.errors import FileError, InputError, InputTypeError, JournalError, MissingFileError
+from wane.errors import FileError, InputError, InputTypeError, InUseError, JournalError, MissingFileError
 from wane.state.encoding import dumps, loads
 from wane.state.files import rebuilt, refused, replace_file, save, sync_folder, written
+from wane.state.locks import Lock
 from wane.state.recovery import DROPPED, Snapshot
 
 
@@ -39,6 +40,15 @@ def begin(path: str, log: str, start: Callable[[], Any] | None, objects: dict[st
     replace_file(log, b"", sync=True)  # first: a snapshot without a log is then always a log that was lost
     save(path, snapshot)
     return made
+
+
+def locked(path: str) -> Lock:
+    """Keep other processes out of the journal at this path."""
+    try:
+        return Lock(path)
+    except InUseError as error:
+        problem = f"the journal {path!r} is open already: {error.holder}"
+        raise JournalError(problem, argument="path", cure=error.parts) from error
 
 
 def keep_torn(log: str, torn: bytes, sync: bool) -> None:
@@ -97,3 +107,10 @@ def refusal(path: str, forked: bool, closed: bool) -> JournalError:
     if closed:
         return JournalError(f"{journal} is closed", cure="open it again")
     return JournalError(f"{journal} lacks the last call since an error", cure="close it, open it again")
+
+
+def not_logged(calls: int, log: str, error: OSError) -> FileError:
+    """Make the error about calls that were done and could not be written."""
+    which = "the last call was" if calls == 1 else f"the last {calls} calls were"
+    problem = f"{which} done but not logged in {log!r} ({error.strerror})"
+    return FileError(problem, cure="close the journal and open it again, which may undo them")
