@@ -1,8 +1,8 @@
 """A process forks while other threads are at work: the child does not hang, and nothing in it is half changed."""
 
 import contextlib
-import json
 import gc
+import json
 import os
 import signal
 import threading
