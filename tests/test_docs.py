@@ -256,18 +256,14 @@ def test_the_table_of_scores_is_complete():
     assert sorted(re.findall(r'^\| `"([\w-]+)"` \|', text, flags=re.M)) == wane.scores.names()
 
 
-def test_the_table_that_compares_learners_counts_right():
+def test_the_tables_that_compare_learners_name_learners_and_bounds():
     text = (DOCS / "choosing.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){3} O\([1d]\); (d)?(?: \+ )?(\d+)? \|", text, flags=re.M)
-    assert len(rows) == text.count("; d") + text.count("O(1); ") > 0
-    wrappers = set(re.findall(r"^\| `(\w+)\(learner, ", text, flags=re.M))
-    choosers = set(re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){3} O\((?:Kd|d log t)\) \|", text, flags=re.M))
-    assert {name for name, _, _ in rows} | wrappers | choosers <= set(ROWS)  # a new one may not be compared yet
-    for name, d, more in rows:
-        for make in ROWS[name]:
-            memory = json.dumps(make().state_dict()["memory"])
-            numbers = len(re.findall(r"[-\d][\d.e+-]*(?=[,\]}])", memory))
-            assert numbers == (make().n if d else 0) + int(more or 0), name
+    named = re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){2} ([^|]*) \|", text, flags=re.M)
+    wrappers = re.findall(r"^\| `(\w+)\(learner, ", text, flags=re.M)
+    assert len(named) > 10 and len(wrappers) == 3
+    assert {name for name, _ in named} | set(wrappers) <= set(ROWS)  # a new one may not be compared yet
+    for _, guarantees in named:
+        assert all(hasattr(wane.theory, bound) for bound in re.findall(r"`(\w+)`", guarantees))
 
 
 def test_pages_link_to_pages():

@@ -1,4 +1,4 @@
-"""The page about the lines: its examples run in the shell and in node, its tables are complete."""
+"""The page about the lines: its examples in the shell and in node run, its tables are complete."""
 
 import os
 import re
@@ -38,12 +38,13 @@ def shown(language):
 @posix
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_the_example_in_node(command):
-    ((code, wanted),) = shown("js")
-    Path("example.mjs").write_text(code)
+    program = Path(__file__).parent.parent / "examples" / "lines.mjs"
     for restart in (False, True):
-        done = subprocess.run(["node", "example.mjs"], env=command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["node", str(program)], env=command, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
-        assert restart or done.stdout == wanted
+        inside, unknown, following = done.stdout.splitlines()
+        assert restart or 260 <= int(inside.removesuffix(" of 300 inside")) <= 280
+        assert unknown == "unknown: no prediction has the id 1" and following.startswith("the next: ")
     assert "going on from the journal" in done.stderr
 
 

@@ -45,8 +45,21 @@ def put(blocks):
 
 def lifelong(folder):
     """The blocks of what `wane bench lifelong` wrote into a folder."""
-    tasks = columns((folder / "tasks.md").read_text(), (0, 1, 3, 9, 10))
+    tasks = side_by_side(columns((folder / "tasks.md").read_text(), (0, 1, 3, 9, 10)))
     return {"lifelong-convex": (folder / "convex.md").read_text(), "lifelong-tasks": tasks}
+
+
+def side_by_side(table):
+    """A table whose first column is a place and whose second a method, with a row for each method instead."""
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    found = {}
+    for place, method, *cells in rows:
+        found.setdefault(method, {})[place] = cells
+    places = list(dict.fromkeys(row[0] for row in rows))
+    names = ["method", *(f"{place}, {name}" for place in places for name in head[2:])]
+    lines = [names, ["---"] * len(names)]
+    lines += [[method, *(cell for place in places for cell in row[place])] for method, row in found.items()]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def families(folder, seeds):
