@@ -134,6 +134,7 @@ def test_no_regular_expression_reads_a_message():
         "runs/forecasts.py",
         "state/files.py",
         "state/log.py",
+        "streams/bundled.py",
         "tables/chunks.py",
         "tables/csv.py",
         "tables/text.py",

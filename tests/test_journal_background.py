@@ -20,6 +20,7 @@ from wane.state.recovery import Snapshot
 pytestmark = [
     pytest.mark.skipif(not POSSIBLE, reason="no fork"),
     pytest.mark.filterwarnings("ignore::wane.trackers.CoverageWarning", "ignore::DeprecationWarning"),  # fork, threads
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),  # of jax, if another test has imported it
 ]
 
 
