@@ -9,7 +9,7 @@ import pytest
 from panel_cases import data, full_state, refuses, settings_of, some
 
 import wane
-from wane.errors import IdError, UnboundedError
+from wane.errors import IdError, InputError, UnboundedError
 from wane.panel import Groups, Panel
 from wane.trackers.registry import METHODS
 
@@ -214,3 +214,13 @@ def test_an_error_names_the_row_of_the_user(monkeypatch, piece):
     panel.predict(range(6), outputs)
     with pytest.raises(ValueError, match=r"score\[4\]"):
         panel.update(range(6), y)
+
+
+@pytest.mark.parametrize("damage", [{"shape": [1, 1]}, {"shape": [0], "base64": ""}])
+def test_the_last_time_in_a_state_is_one_time(damage):
+    frame = {"id": [0, 1] * 5, "t": np.repeat(np.arange(5), 2), "y": np.arange(10.0), "m": np.zeros(10)}
+    made = wane.panel.run(frame, id="id", time="t", y="y", y_hat="m", method="pool", alpha=0.1)
+    state = made.panel.state_dict()
+    state["memory"]["shared"]["clock"] |= damage
+    with pytest.raises(InputError, match="the last time must be one number or date"):
+        wane.Panel.from_state_dict(state)

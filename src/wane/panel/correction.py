@@ -22,7 +22,7 @@ from wane.panel.clock import checked_times, clock_of, labels_known, moments_of, 
 from wane.panel.group_learners import UNIT, GroupLearners
 from wane.panel.panel import Panel
 from wane.panel.sorting import order_of
-from wane.panel.state import TAIL, packed, restored_tail, unpacked
+from wane.panel.state import TAIL, packed, packed_time, restored_tail, unpacked, unpacked_time
 from wane.panel.tail import Tail
 from wane.trackers.group_table import bounds_of, counts_of, possible
 from wane.trackers.grouped import EPSILON
@@ -219,7 +219,7 @@ class Correction:
             "won": packed(np.asarray(self.learners.won)),
             **{name: packed(getattr(self, name)[:series]) for name in ARRAYS},
             "tail": {name: packed(getattr(self.tail, name)) for name in TAIL},
-            "clock": None if self.clock is None else packed(np.atleast_1d(self.clock)),
+            "clock": packed_time(self.clock),
             "lag": self.lag,
         }
 
@@ -247,6 +247,6 @@ class Correction:
         made.tail = restored_tail([unpacked(data["tail"][name]) for name in TAIL], made.tail, series)
         if not ((made.tail.notes >= 0.0) & (made.tail.notes < learners.groups)).all():
             raise InputError("labels wait for groups that there are not", argument="state")
-        made.clock = None if data["clock"] is None else unpacked(data["clock"], "iufM")[0]
+        made.clock = unpacked_time(data["clock"])
         made.lag = whole("lag", data["lag"], 1)
         return made

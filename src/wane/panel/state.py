@@ -42,6 +42,21 @@ def unpacked(data: Any, kinds: str = "biuf") -> np.ndarray:
     return array.astype(kind.newbyteorder("="))
 
 
+def packed_time(time: Any) -> Any:
+    """Return the last time that a panel has seen as plain data; None if it has seen none."""
+    return None if time is None else packed(np.atleast_1d(time))
+
+
+def unpacked_time(data: Any) -> Any:
+    """Read what ``packed_time`` has written."""
+    if data is None:
+        return None
+    times = unpacked(data, "iufM")
+    if times.shape != (1,) or np.isnan(times[0]):  # of dates too
+        raise InputError(f"the last time must be one number or date, got {times}", argument="state")
+    return times[0]
+
+
 def state_dict(panel: Panel) -> dict[str, Any]:
     """Return the settings and the memory of a panel as plain data."""
     n = len(panel.index)
@@ -60,8 +75,8 @@ def state_dict(panel: Panel) -> dict[str, Any]:
 
 def shared_state(panel: Panel) -> dict[str, Any]:
     """Return what the streams of the method "pool" share, as plain data."""
-    clock = None if panel.clock is None else packed(np.atleast_1d(panel.clock))
-    return {"pools": [packed(pool.memory) for pool in panel.pools], "clock": clock, "lag": panel.lag}
+    pools = [packed(pool.memory) for pool in panel.pools]
+    return {"pools": pools, "clock": packed_time(panel.clock), "lag": panel.lag}
 
 
 def restore_shared(panel: Panel, shared: Any) -> None:
@@ -73,7 +88,7 @@ def restore_shared(panel: Panel, shared: Any) -> None:
         pool.memory[:] = array
         if not pool.sound():
             raise InputError("the shared part holds numbers that no labels could have left")
-    panel.clock = None if shared["clock"] is None else unpacked(shared["clock"], "iufM")[0]
+    panel.clock = unpacked_time(shared["clock"])
     panel.lag = whole("lag", shared["lag"], 1)
 
 
