@@ -190,3 +190,13 @@ def test_runs_are_logged_for_those_who_listen(panel, caplog):
         wane.panel.run(rows, id="shop", time="day", y="sales", y_hat="forecast")
     assert [record.getMessage() for record in caplog.records] == ["480 rows of 20 streams were played by pool"]
     assert any(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("wane").handlers)
+
+
+@pytest.mark.parametrize("progress", [np.zeros(0), "yes", None])
+def test_progress_is_wanted_or_not(progress):
+    oc = wane.OnlineConformal("magl", alpha=0.1)
+    with pytest.raises(TypeError, match="progress must be True or False"):
+        oc.run([0.0], [1.0], progress=progress)
+    assert oc.predictions == 0
+    with pytest.raises(TypeError, match="progress must be True or False"):
+        wane.panel.run({"y": [1.0], "m": [0.0]}, y="y", y_hat="m", alpha=0.1, progress=progress)

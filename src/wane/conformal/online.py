@@ -8,7 +8,7 @@ from copy import copy, deepcopy
 from functools import partial
 from typing import Any
 
-from wane.checks import described, discount_factor, whole
+from wane.checks import described, discount_factor, flag, whole
 from wane.conformal import groups as groups_in
 from wane.conformal import progress
 from wane.conformal.grouping import Grouping
@@ -205,6 +205,7 @@ class OnlineConformal:
 
         if late is not None and not isinstance(late, dict):
             raise InputTypeError(f"must be a dict of labels by id, got {described(late)}", about="late")
+        progress = flag("progress", progress)
         with self._lock:
             given = list((late or {}).items())
             table, alarms = batch.run(self, outputs, y, delay, ids, discounts, given, context, groups, progress)

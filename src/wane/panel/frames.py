@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wane import showing
-from wane.checks import described, one_of, whole
+from wane.checks import described, flag, one_of, whole
 from wane.conformal.grouping import Grouping
 from wane.errors import InputError, InputTypeError
 from wane.panel.arrays import Played
@@ -100,6 +100,7 @@ def run(
     """
     # Check the names of columns before anything is read.
     one_of("duplicates", duplicates, ("error", "keep"))
+    progress = flag("progress", progress)
     forecasts = list(y_hat) if isinstance(y_hat, (tuple, list)) else [y_hat]
     keys = [c for c in (id, time, apart) if c is not None]
     grouping = None if by is None else Grouping(by)
