@@ -76,4 +76,4 @@ def test_the_page_of_clusters(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = run_snippets("A table to try", "Ray")
     assert made["intervals"].count() == 2500
-    assert ray.data.read_parquet("tuesday").count() == 500 + made["states"].count()
+    assert ray.data.read_parquet(str(tmp_path / "tuesday")).count() == 500 + made["states"].count()
