@@ -98,6 +98,20 @@ def test_short_panels_are_compared():
         compare_panel.judged(rows.take(np.arange(150)), ["pool"], 0.1)
 
 
+def test_series_of_one_label_are_compared_and_the_advice_can_be_followed():
+    """A method that must be told the largest score is told the one with which it was judged."""
+    rng = np.random.default_rng(1)
+    lengths = np.tile([1, 2, 5, 9], 60)
+    ids = np.repeat(np.arange(len(lengths)), lengths)
+    times = np.concatenate([np.arange(n) for n in lengths])
+    y = 100.0 * rng.normal(size=len(ids))
+    rows = PanelRows(ids, times, None, np.zeros(len(ids)), y, np.abs(y), "absolute")
+    found = compare_panel.judged(rows, ["pool", "sf-ogd"], 0.1)
+    assert {line["method"] for line in found["leaderboard"]} == {"pool", "sf-ogd"}
+    scores = [np.abs(y[ids == i]) for i in range(len(lengths))]
+    assert compare.needed("sf-ogd", scores, 0.1)["max_score"] > 100.0
+
+
 def test_the_first_rows_of_long_series_are_shown_too():
     rng = np.random.default_rng(0)
     series, times = np.tile(np.arange(3), 400), np.repeat(np.arange(400), 3)

@@ -12,7 +12,7 @@ import numpy as np
 from wane import trackers
 from wane.errors import UnboundedError
 from wane.experiments import leaderboard
-from wane.experiments.leaderboard import LEAST, UNSCORED
+from wane.experiments.leaderboard import UNSCORED
 from wane.panel import Panel
 
 FAMILIAR = "auto"  # nothing to choose: taken where it is nearly as good as the best
@@ -24,12 +24,15 @@ WARM_UP = 20  # labels before the first interval, for a method that has none to 
 
 
 def largest(scores: Sequence[np.ndarray]) -> np.ndarray:
-    """The largest score of the rounds that are not judged, or a little more: what a method can be told.
+    """The largest score of the first rounds of all series, or a little more: what a method can be told.
 
-    >>> largest([np.linspace(0.0, 3.0, 301), np.ones(300)])
+    Of a long series these rounds are not judged. A series without scores says nothing.
+
+    >>> largest([np.linspace(0.0, 3.0, 301), np.ones(300), np.array([0.5]), np.zeros(0)])
     array([1.])
     """
-    return np.array([rounded_up(max(float(s[: min(UNSCORED, len(s) // 3)].max()) for s in scores) or 1.0)])
+    found = [float(s[: max(1, min(UNSCORED, len(s) // 3))].max()) for s in scores if len(s)]
+    return np.array([rounded_up(max(found, default=0.0) or 1.0)])
 
 
 def advice(
@@ -110,15 +113,14 @@ def serious(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def needed(method: str, scores: Sequence[np.ndarray], alpha: float, warm: bool = True) -> dict[str, Any]:
     """What a panel must be given so that a method plays all of these series: the least that will do.
 
-    The largest score where a method must know it, of the rounds that are not judged; labels to begin with where it has
+    The largest score where a method must know it, of the first rounds; labels to begin with where it has
     no finite radius before; and infinite intervals where it has none later either, or (not ``warm``) where rows are
     played one by one and cannot warm up.
 
     >>> needed("magl", [np.ones(300)], 0.1), needed("split", [np.ones(300)], 0.1)
     ({}, {'warm_up': 20})
     """
-    long = [s for s in scores if len(s) >= LEAST]
-    told: dict[str, Any] = leaderboard.settings(method, largest(long) if long else np.ones(1))
+    told: dict[str, Any] = leaderboard.settings(method, largest(scores))
     if method == FAMILIAR or all(finite(trackers.make(method, alpha, **told), s) for s in scores):
         return told
     if not warm:

@@ -111,7 +111,7 @@ def judged(
     labels = int(np.count_nonzero(~np.isnan(rows.scores)))
     if labels < LEAST:
         raise InputError(f"methods are judged on at least {LEAST} labels, the table has {labels}")
-    told = compare.largest([s for k in taken if len(s := of_series(rows, k))])
+    told = compare.largest([of_series(rows, k) for k in taken])
     scored, scale = to_judge(rows), scales(rows)
     tick, found, verdicts = started("methods", len(names)), [], {}
     for name in names:
