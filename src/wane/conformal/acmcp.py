@@ -18,9 +18,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky_banded
-from scipy.linalg.lapack import dtbtrs
-from scipy.optimize import minimize
 
 from wane.checks import flag, whole
 from wane.conformal.settings import levels_given
@@ -229,6 +226,10 @@ def moving_average_mean(x: np.ndarray, order: int) -> float:
     >>> round(moving_average_mean(np.array([1.0, 3.0, 2.0, 2.0, 4.0, 0.0]), 1), 2)
     2.21
     """
+    from scipy.linalg import LinAlgError, cholesky_banded  # here, because importing them takes a tenth of a second
+    from scipy.linalg.lapack import dtbtrs
+    from scipy.optimize import minimize
+
     centre, unit = float(x.mean()), float(x.std())
     if unit <= 1e-12 * (abs(centre) + 1e-300):
         return centre

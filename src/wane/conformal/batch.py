@@ -265,7 +265,7 @@ def remember(
     them, and the predictions that still wait, are looked at one by one.
     """
     n, rounds, first = len(old), len(names), waiting.made
-    keys = names.tolist() if isinstance(names, np.ndarray) else names
+    key = names.item if isinstance(names, np.ndarray) else names.__getitem__  # of a round
     labelled = np.zeros(n + rounds, dtype=bool)
     labelled[arriving] = True
     moments = np.where(arriving < n, arriving, arriving - n + delay)  # the rounds after which the labels come
@@ -298,31 +298,31 @@ def remember(
             waiting.gave_up(gone[i].id, gone[i].radii)
         elif i < len(times):
             t = int(left[i - older])
-            waiting.gave_up(keys[t], tuple(radii[n + t].tolist()))
+            waiting.gave_up(key(t), tuple(radii[n + t].tolist()))
         else:
             row, moment, *known = next(events)
-            key, number = (old[row], numbers[row]) if row < n else (keys[row - n], first + row - n)
+            name, number = (old[row], numbers[row]) if row < n else (key(row - n), first + row - n)
             waiting.made = first + moment + 1
-            waiting.labelled(key, number, *map(tuple, known))
+            waiting.labelled(name, number, *map(tuple, known))
 
     # The other rounds without a label wait.
     left = left[len(times) - older :]
     for t, played in zip(left.tolist(), map(tuple, radii[n + left].tolist()), strict=True):
         waiting.made = first + t
-        waiting.add(keys[t], None, None, played, ())
+        waiting.add(key(t), None, None, played, ())
 
     # Few predictions still wait. Only these need the model's output and the widths.
-    for key, made in waiting.pending.items():
+    for id, made in waiting.pending.items():
         if made.number >= first:
             t = made.number - first
             uniform, wide = None if u is None else float(u[t]), tuple(widths[:, n + t].tolist())
             kept = tuple(notes[slots[n + t]].tolist()) if len(slots) else ()
-            waiting.pending[key] = Made(key, made.number, oc.score.row(outputs, t), uniform, made.radii, wide, kept)
+            waiting.pending[id] = Made(id, made.number, oc.score.row(outputs, t), uniform, made.radii, wide, kept)
 
     # Predictions that were skipped above count too, and their ids stay in use.
     waiting.made = first + rounds
-    for key in keys[-1:] if isinstance(names, np.ndarray) else keys:
-        waiting.reserve(key)
+    for id in names[-1:].tolist() if isinstance(names, np.ndarray) else names:
+        waiting.reserve(id)
 
 
 def expiries(waiting: int, rounds: int, moments: np.ndarray, most: int) -> np.ndarray:

@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
 from wane.checks import LARGEST, discount_factor, discount_factors, positive, share, whole
 from wane.errors import InputError, TooLargeError
@@ -390,4 +389,6 @@ def _sigma(sigma: Any) -> float:
 
 
 def _smoothed_deviations(local: np.ndarray, alpha: float, sigma: float) -> np.ndarray:
+    from scipy.ndimage import gaussian_filter1d  # here, because importing it takes a tenth of a second
+
     return np.abs(gaussian_filter1d(local, sigma, truncate=TRUNCATE, mode="reflect") - (1.0 - alpha))
