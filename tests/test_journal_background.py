@@ -106,7 +106,7 @@ def test_a_snapshot_that_fails_is_a_warning(tmp_path):
             said.append("done")
             held.join()
             play(journal, 0, 3)
-    assert "another thread" in str(found[0].message)
+    assert any("another thread" in str(one.message) for one in found)  # jax warns too, if it is there
     with Journal(tmp_path / "x.wane") as again:
         assert again.sequence == 6
 
