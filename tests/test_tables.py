@@ -480,6 +480,22 @@ def test_kinds_by_name():
     assert [kind_of(n) for n in ("a.tsv", "b.NDJSON", "c.pq", "-")] == [".csv", ".jsonl", ".parquet", ".csv"]
 
 
+def test_a_backtest_is_recognised_by_its_cutoff():
+    names = ["unique_id", "ds", "cutoff", "y", "AutoARIMA"]
+    found = chosen(names)
+    assert (found.y, found.y_hat, found.id, found.time, found.cutoff) == (
+        "y",
+        ("AutoARIMA",),
+        "unique_id",
+        "ds",
+        "cutoff",
+    )
+    with pytest.raises(ValueError, match=r"several columns that may be forecasts, AutoARIMA, Naive: give y_hat"):
+        chosen([*names, "Naive"])
+    with pytest.raises(ValueError, match="no column has a usual name for the forecasts"):
+        chosen(["ds", "y", "AutoARIMA"])  # a table without a cutoff may have other columns
+
+
 def test_the_table_of_usual_names_is_the_one_that_is_used():
     page = (Path(__file__).parents[1] / "docs" / "command_line.md").read_text()
     section = page.partition("## Which column is which")[2].partition("\n## ")[0]

@@ -108,7 +108,8 @@ def chosen(
         y = label
     elif not forecast:
         y = y or first("y", names) or only_left(names, y_hat, id, time, cutoff, arrived) or guessed("y", names)
-        outputs = forecasts(names, score or "absolute", tuple(y_hat))
+        model = () if y_hat or score in PAIRS else backtested(names, y, id, time, cutoff)
+        outputs = model or forecasts(names, score or "absolute", tuple(y_hat))
     elif y_hat or score in PAIRS:
         problem = "forecasts are either read from the table or made here"
         raise InputError(problem, argument="forecast", cure=("leave out ", Setting("forecast"), " or the other one"))
@@ -140,6 +141,24 @@ def only_left(names: Sequence[str], y_hat: Sequence[str], *given: str | None) ->
     usual = [first(role, names) for role in ("y_hat", "id", "time", "cutoff")]
     left = [name for name in names if name not in {*y_hat, *given, *usual}]
     return left[0] if len(left) == 1 else None
+
+
+def backtested(names: Sequence[str], *given: str | None) -> tuple[str, ...]:
+    """The forecasts of a backtest, whose column is called as the model; none if the table is no backtest.
+
+    Intervals that Nixtla's libraries have added are called as the model too. With several models the user must choose.
+
+    >>> backtested(["unique_id", "ds", "cutoff", "y", "AutoARIMA", "AutoARIMA-lo-80", "AutoARIMA-hi-80"], "y")
+    ('AutoARIMA',)
+    """
+    if first("cutoff", names) is None or first("y_hat", names) is not None:
+        return ()
+    usual = [first(role, names) for role in ("id", "time", "cutoff", "y")]
+    left = [name for name in names if name not in {*given, *usual} and "-lo-" not in name and "-hi-" not in name]
+    if len(left) > 1:
+        problem = f"the backtest has several columns that may be forecasts, {', '.join(left)}"
+        raise InputError(problem, argument="y_hat", cure=("give ", Setting("y_hat"), ", one of them"))
+    return tuple(left)
 
 
 def forecasts(names: Sequence[str], score: str, given: tuple[str, ...]) -> tuple[str, ...]:
